@@ -28,8 +28,8 @@ if(NOT TILEWRIGHT_WITH_LLVM STREQUAL "OFF")
     separate_arguments(tilewright_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
     target_compile_definitions(tilewright_dep_llvm INTERFACE TILEWRIGHT_HAS_LLVM=1)
     target_compile_options(tilewright_dep_llvm INTERFACE ${tilewright_llvm_definitions})
-    llvm_map_components_to_libnames(tilewright_llvm_libraries
-      core support orcjit passes x86codegen x86asmparser x86desc x86info)
+    set(tilewright_llvm_components core support orcjit passes x86codegen x86asmparser x86desc x86info)
+    llvm_map_components_to_libnames(tilewright_llvm_libraries ${tilewright_llvm_components})
     target_link_libraries(tilewright_dep_llvm INTERFACE ${tilewright_llvm_libraries})
   elseif(TILEWRIGHT_WITH_LLVM STREQUAL "ON")
     message(FATAL_ERROR "TILEWRIGHT_WITH_LLVM=ON, but LLVM 19 was not found. "
