@@ -113,6 +113,14 @@ def prints(file: SourceFile) -> Iterator[Finding]:
         yield file.finding("prints", line_of(file.cpp.code, match.start()), text)
 
 
+def environment(file: SourceFile) -> Iterator[Finding]:
+    if file.cpp is None or not file.inside("src", "include", "kernels") or str(file.path) == "src/config.cpp":
+        return
+    for match in re.finditer(r"\b(?:secure_)?getenv\s*\(", file.cpp.code):
+        text = "environment variables are read once, in src/config.cpp"
+        yield file.finding("environment", line_of(file.cpp.code, match.start()), text)
+
+
 def pragma_once(file: SourceFile) -> Iterator[Finding]:
     if file.path.suffix in HEADERS and not any(
         d.text.split() == ["#pragma", "once"] for d in file.cpp.directives
@@ -187,6 +195,6 @@ def postponed(file: SourceFile) -> Iterator[Finding]:
 
 
 RULES = (
-    file_length, file_name, function_length, nesting, parameters, assembly, prints, pragma_once,
-    public_includes, include_direction, backend_switch, dead_code, postponed,
+    file_length, file_name, function_length, nesting, parameters, assembly, prints, environment,
+    pragma_once, public_includes, include_direction, backend_switch, dead_code, postponed,
 )

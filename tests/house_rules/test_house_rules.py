@@ -38,6 +38,7 @@ BAD = {
     "parameters": ("src/base/a.cpp", "int f(int a, int b, int c, int d, int e, int g) { return a; }\n"),
     "asm": ("kernels/cuda/tile/a.cuh", '#pragma once\nvoid f() { asm volatile("nop"); }\n'),
     "prints": ("src/base/a.cpp", 'void f() { std::printf("x"); }\n'),
+    "environment": ("src/base/a.cpp", 'auto home = std::getenv("HOME");\n'),
     "pragma-once": ("src/base/a.h", "int f();\n"),
     "public-includes": ("include/tilewright/a.h", "#pragma once\n\n#include <fmt/format.h>\n"),
     "include-direction": ("src/base/a.cpp", '#include "ir/node.h"\n'),
