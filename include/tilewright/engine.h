@@ -1,0 +1,153 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilewright/block_lists.h"
+#include "tilewright/problem.h"
+#include "tilewright/program.h"
+#include "tilewright/tensor.h"
+
+namespace tilewright {
+
+class MaskMap;
+
+/// What may happen when a call needs a kernel that prepare() has not compiled.
+enum class CompilePolicy : std::uint8_t { kAllow, kWarn, kForbid };
+
+enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning };
+
+/// The host's memory, threads and log. Every empty member has a default.
+struct HostServices {
+  /// Returns `bytes` bytes aligned to 64, or null.
+  std::function<void*(std::size_t bytes)> allocate;
+  std::function<void(void* memory, std::size_t bytes)> deallocate;
+  /// Runs body(0..count-1), on any threads, and returns when all are done.
+  std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)> parallel_for;
+  std::function<void(LogLevel level, std::string_view message)> log;
+};
+
+struct EngineOptions {
+  CompilePolicy compile_policy = CompilePolicy::kAllow;
+  int threads = 0;                ///< 0: affinity and container quota decide
+  std::string backend;            ///< "": by device; "reference", "cpu", "cuda" force one
+  std::string cpu_isa;            ///< "": widest; amx avx512bf16 avx512 avx2 portable force one (also TILEWRIGHT_CPU_ISA)
+  std::string cache_dir;          ///< "": the user's cache folder; "none": memory only
+  std::string record_dir;         ///< "": off; failing calls are saved there (also TILEWRIGHT_RECORD)
+  bool require_fast = false;      ///< refuse kernels that a slower path would have to serve
+  HostServices host;
+};
+
+/// Monotonic counters since the engine was made.
+struct EngineStats {
+  std::int64_t compiles = 0;
+  std::int64_t memory_hits = 0;
+  std::int64_t disk_hits = 0;
+  double compile_ms = 0;
+  std::int64_t calls = 0;
+  std::size_t workspace_bytes_peak = 0;
+  struct Choice {
+    std::string kernel;
+    std::int64_t calls = 0;
+  };
+  std::vector<Choice> kernels;
+};
+
+/// query [B, Hq, Q, E], key [Bkv, Hkv, KV, E], value [Bkv, Hkv, KV, Ev]; any strides.
+struct ForwardInputs {
+  TensorView query, key, value;
+};
+
+/// out [B, Hq, Q, Ev]; lse and max_scores [B, Hq, Q] fp32 (fp64 for fp64 inputs). Absent ones are not computed.
+struct ForwardOutputs {
+  TensorView out;
+  std::optional<TensorView> lse, max_scores;
+};
+
+/// What one call did; `kernel` is the row that ran and `path` says why.
+struct CallReport {
+  std::string kernel;
+  std::string path;
+  bool slow_path = false;
+};
+
+/// A prepared attention: kernels compiled, captures and numbers rebindable by name. Calls from many threads are safe;
+/// rebinding while another thread calls is not.
+class Attention {
+ public:
+  ~Attention();
+  Attention(Attention&&) noexcept;
+  Attention& operator=(Attention&&) noexcept;
+
+  /// True once every kernel that a call may need is compiled.
+  bool ready() const;
+  /// Waits for ready(); rethrows what compiling threw.
+  void wait() const;
+
+  void bind(std::string_view capture, const TensorView& view);
+  void set(std::string_view number, double value);
+  void set(std::string_view number, std::int64_t value);
+
+  /// Bytes that forward() needs; 0 where the backend takes none.
+  std::size_t workspace_bytes() const;
+  /// Runs. Lengths, strides, batch and values may differ from the prepared problem's; dtypes and dims may not.
+  CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs) const;
+
+  /// Text of one stage: program, facts, plan, source, or all.
+  std::string explain(std::string_view stage) const;
+  const Problem& problem() const noexcept;
+  const Program& program() const noexcept;
+
+ private:
+  friend class Engine;
+  struct State;
+  explicit Attention(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Per-call extras of Engine::attention.
+struct CallOptions {
+  std::optional<double> scale;
+  const BlockLists* block_lists = nullptr;  ///< authoritative tile sets (semantics R3)
+};
+
+/// Owns devices, caches and the pool. Thread-safe. Nothing is global: two engines share no state.
+class Engine {
+ public:
+  explicit Engine(EngineOptions options = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Compiles all that a call with this program and problem may need. With `async` it returns at once.
+  Attention prepare(const Program& program, const Problem& problem, bool async = false);
+  Attention prepare(const Program& program, const Problem& problem, const BlockLists& lists);
+
+  /// One call, prepared and cached behind the scenes.
+  CallReport attention(const Program& program, const ForwardInputs& inputs, const ForwardOutputs& outputs,
+                       const CallOptions& options = {});
+
+  EngineStats stats() const;
+  const EngineOptions& options() const noexcept;
+
+ private:
+  friend class Attention;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// The problem that these tensors state. Throws Error naming the tensor for every mismatch (ranks, heads, batch, dims,
+/// devices, dtypes).
+Problem problem_from(const ForwardInputs& inputs, const ForwardOutputs& outputs);
+
+/// Merges partial results by lse (semantics R5): out and lse [B, H, Q(, Ev)] in fp32 or fp64, written to `into`.
+void merge_partials(const ForwardOutputs& a, const ForwardOutputs& b, const ForwardOutputs& into);
+
+}  // namespace tilewright

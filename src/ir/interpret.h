@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/program.h"
+#include "tilewright/error.h"
+
+namespace tilewright::ir {
+
+/// One score's place: logical indices; h is the query head.
+struct Position {
+  std::int64_t b = 0;
+  std::int64_t h = 0;
+  std::int64_t q = 0;
+  std::int64_t kv = 0;
+};
+
+/// What one node held; the program's type says which member counts. A load or division behind a false guard holds 0.
+struct NodeValue {
+  double real = 0;
+  std::int64_t integer = 0;
+  bool truth = false;
+};
+
+/// The meaning of a program: scores in fp64, masks in fp32 (fp64 if the mask reads an f64 capture).
+/// Not thread-safe: it keeps scratch values. Program and bindings must outlive it.
+class Interpreter {
+ public:
+  Interpreter(const Program& program, const Bindings& bindings);
+
+  /// mask_mod; true where there is none. Throws Error{kIndexOutOfRange, kDivisionByZero} for live faults (R8, R9).
+  bool mask(const Position& position);
+  /// score_mod; `score` where there is none. Call it for pairs whose mask holds: in all others subscripts are dead.
+  double score(double score, const Position& position);
+
+  /// Every node's value for one score, score nodes in fp64, in program order.
+  std::vector<NodeValue> values(double score, const Position& position);
+
+ private:
+  template <class F>
+  void evaluate(const std::vector<bool>& wanted, double score, const Position& position);
+  template <class F>
+  NodeValue evaluate_node(NodeId id, double score, const Position& position) const;
+  template <class F>
+  NodeValue evaluate_row(NodeId id) const;
+  NodeValue load(NodeId id) const;
+  std::int64_t element_offset(NodeId id) const;
+  void require_divisor(NodeId id) const;
+
+  const Program& program_;
+  const Bindings& bindings_;
+  std::vector<bool> mask_nodes_;
+  std::vector<bool> score_nodes_;
+  std::vector<NodeValue> values_;
+};
+
+/// "doc[7]" style text of a subscript fault, shared by every backend.
+[[noreturn]] void raise_index_out_of_range(const CaptureSlot& capture, std::int64_t axis, std::int64_t index,
+                                           std::int64_t extent);
+[[noreturn]] void raise_division_by_zero(std::string_view fn);
+
+}  // namespace tilewright::ir

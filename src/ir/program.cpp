@@ -1,0 +1,69 @@
+#include "ir/program.h"
+
+#include <utility>
+
+#include "ir/verify.h"
+
+namespace tilewright::ir {
+
+namespace {
+
+void write_node(DigestWriter& writer, const Program& program, NodeId id) {
+  const Node& node = program.node(id);
+  writer.integer(static_cast<std::int64_t>(node.op)).integer(static_cast<std::int64_t>(node.type));
+  writer.integer(static_cast<std::int64_t>(node.payload));
+  for (NodeId operand : program.operands(id)) writer.integer(operand);
+  if (node.op != Op::kLoad) return;
+  const CaptureSlot& capture = program.captures()[node.payload];
+  writer.integer(static_cast<std::int64_t>(capture.dtype)).integer(capture.rank);
+}
+
+void write_structure(DigestWriter& writer, const Program& program) {
+  writer.text("tilewright program 1");
+  for (NodeId id = 0; id < program.size(); ++id) write_node(writer, program, id);
+  writer.integer(program.roots().score ? static_cast<std::int64_t>(*program.roots().score) : -1);
+  writer.integer(program.roots().mask ? static_cast<std::int64_t>(*program.roots().mask) : -1);
+}
+
+bool mask_reads_f64(const Program& program) {
+  if (!program.roots().mask) return false;
+  const std::vector<bool> reachable = program.reachable_from(*program.roots().mask);
+  for (NodeId id = 0; id < program.size(); ++id) {
+    const Node& node = program.node(id);
+    if (reachable[id] && node.op == Op::kLoad && program.captures()[node.payload].dtype == DType::kF64) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Program::Program(Parts parts) : parts_(std::move(parts)) {
+  verify(*this);
+  DigestWriter writer;
+  write_structure(writer, *this);
+  digest_ = writer.finish();
+  mask_is_f64_ = mask_reads_f64(*this);
+}
+
+std::vector<bool> Program::reachable_from(NodeId root) const {
+  std::vector<bool> reachable(size(), false);
+  reachable[root] = true;
+  for (NodeId id = root + 1; id-- > 0;) {
+    if (!reachable[id]) continue;
+    for (NodeId operand : operands(id)) reachable[operand] = true;
+  }
+  return reachable;
+}
+
+Digest content_digest(const Program& program, const Bindings& bindings) {
+  DigestWriter writer;
+  writer.text(hex(program.structure_digest()));
+  for (std::size_t slot = 0; slot < bindings.numbers.size(); ++slot) {
+    const NumberValue& value = bindings.numbers[slot];
+    if (program.numbers()[slot].type == Type::kFloat) writer.real(value.real);
+    else writer.integer(value.integer);
+  }
+  return writer.finish();
+}
+
+}  // namespace tilewright::ir
