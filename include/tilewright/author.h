@@ -15,16 +15,16 @@ namespace author {
 struct Access;
 }
 
-/// A symbolic value inside a mod: a float, an integer or a truth value. Handles are 8 bytes, live only while their
-/// mod is traced, and carry no data; operators on them record what the mod does.
+/// A symbolic value inside a mod: a float, an integer or a truth value. Handles are 8 bytes, live
+/// only while their mod is traced, and carry no data; operators on them record what the mod does.
 ///
-/// `if`, `?:`, `&&`, `||` and `!` work on them through path forking: the tracer runs the function once per path. `&`, `|`
-/// and `~` on truth values combine without forking.
+/// `if`, `?:`, `&&`, `||` and `!` work on them through path forking: the tracer runs the function
+/// once per path. `&`, `|` and `~` on truth values combine without forking.
 class Value {
  public:
-  Value(double number);        // NOLINT(google-explicit-constructor): numbers mix with symbols
+  Value(double number);  // NOLINT(google-explicit-constructor): numbers mix with symbols
   Value(float number) : Value(static_cast<double>(number)) {}  // NOLINT
-  Value(bool truth);           // NOLINT
+  Value(bool truth);                                           // NOLINT
   template <class Int>
     requires(std::is_integral_v<Int> && !std::is_same_v<Int, bool>)
   Value(Int number) : Value(FromInteger{}, static_cast<std::int64_t>(number)) {}  // NOLINT
@@ -55,7 +55,8 @@ class Score : public Value {
   Score& operator/=(const Value& other);
 };
 
-/// A 64-bit integer: a position, a head, an entry of an integer table. Throws Error when made from a float.
+/// A 64-bit integer: a position, a head, an entry of an integer table. Throws Error when made from
+/// a float.
 class Index : public Value {
  public:
   using Value::Value;
@@ -72,7 +73,8 @@ class Bool : public Value {
   Bool(const Value& value);  // NOLINT
 };
 
-// Arithmetic. `/` and `%` on integers truncate as in C++; floor_div and floor_mod round down (semantics R9).
+// Arithmetic. `/` and `%` on integers truncate as in C++; floor_div and floor_mod round down
+// (semantics R9).
 Value operator+(const Value& a, const Value& b);
 Value operator-(const Value& a, const Value& b);
 Value operator*(const Value& a, const Value& b);
@@ -138,11 +140,12 @@ Value softplus(const Value& x);
 Bool isnan(const Value& x);
 Bool isinf(const Value& x);
 
-/// Casts. Float to integer truncates toward zero, saturates, and sends NaN to 0; integer narrowing wraps; f16 and bf16
-/// round to nearest even and stay floats.
+/// Casts. Float to integer truncates toward zero, saturates, and sends NaN to 0; integer narrowing
+/// wraps; f16 and bf16 round to nearest even and stay floats.
 Value cast(const Value& x, DType dtype);
 
-/// A number that the prepared attention can rebind by name without retracing. Outside a trace it is only its value.
+/// A number that the prepared attention can rebind by name without retracing. Outside a trace it is
+/// only its value.
 class Number {
  public:
   Number(std::string name, double value);
@@ -163,10 +166,10 @@ class Vector;
 class Subscript {
  public:
   Subscript operator[](const Value& index) const;
-  operator Value() const;   // NOLINT
-  operator Score() const;   // NOLINT
-  operator Index() const;   // NOLINT
-  operator Bool() const;    // NOLINT
+  operator Value() const;  // NOLINT
+  operator Score() const;  // NOLINT
+  operator Index() const;  // NOLINT
+  operator Bool() const;   // NOLINT
   explicit operator bool() const;
   /// The last axis as a vector of fixed length. Throws Error unless exactly one axis is left.
   operator Vector() const;  // NOLINT
@@ -179,8 +182,9 @@ class Subscript {
   std::vector<Value> indices_;
 };
 
-/// A tensor that a mod reads: any dtype, rank and strides. Captured by reference: its values are read at the call.
-/// A negative subscript wraps once; a live one outside the tensor raises at the call (semantics R8).
+/// A tensor that a mod reads: any dtype, rank and strides. Captured by reference: its values are
+/// read at the call. A negative subscript wraps once; a live one outside the tensor raises at the
+/// call (semantics R8).
 class Capture {
  public:
   /// `name` is how a prepared attention rebinds the tensor and how errors call it.
@@ -202,7 +206,8 @@ class Capture {
   TensorView view_;
 };
 
-/// A short vector: one axis of a captured tensor, its length fixed when traced. At most 512 entries.
+/// A short vector: one axis of a captured tensor, its length fixed when traced. At most 512
+/// entries.
 class Vector {
  public:
   explicit Vector(std::vector<Value> entries);

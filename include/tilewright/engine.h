@@ -30,18 +30,20 @@ struct HostServices {
   std::function<void*(std::size_t bytes)> allocate;
   std::function<void(void* memory, std::size_t bytes)> deallocate;
   /// Runs body(0..count-1), on any threads, and returns when all are done.
-  std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)> parallel_for;
+  std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)>
+      parallel_for;
   std::function<void(LogLevel level, std::string_view message)> log;
 };
 
 struct EngineOptions {
   CompilePolicy compile_policy = CompilePolicy::kAllow;
-  int threads = 0;                ///< 0: affinity and container quota decide
-  std::string backend;            ///< "": by device; "reference", "cpu", "cuda" force one
-  std::string cpu_isa;            ///< "": widest; amx avx512bf16 avx512 avx2 portable force one (also TILEWRIGHT_CPU_ISA)
-  std::string cache_dir;          ///< "": the user's cache folder; "none": memory only
-  std::string record_dir;         ///< "": off; failing calls are saved there (also TILEWRIGHT_RECORD)
-  bool require_fast = false;      ///< refuse kernels that a slower path would have to serve
+  int threads = 0;            ///< 0: affinity and container quota decide
+  std::string backend;        ///< "": by device; "reference", "cpu", "cuda" force one
+  std::string cpu_isa;        ///< "": widest; amx avx512bf16 avx512 avx2 portable force one (also
+                              ///< TILEWRIGHT_CPU_ISA)
+  std::string cache_dir;      ///< "": the user's cache folder; "none": memory only
+  std::string record_dir;     ///< "": off; failing calls are saved there (also TILEWRIGHT_RECORD)
+  bool require_fast = false;  ///< refuse kernels that a slower path would have to serve
   HostServices host;
 };
 
@@ -65,7 +67,8 @@ struct ForwardInputs {
   TensorView query, key, value;
 };
 
-/// out [B, Hq, Q, Ev]; lse and max_scores [B, Hq, Q] fp32 (fp64 for fp64 inputs). Absent ones are not computed.
+/// out [B, Hq, Q, Ev]; lse and max_scores [B, Hq, Q] fp32 (fp64 for fp64 inputs). Absent ones are
+/// not computed.
 struct ForwardOutputs {
   TensorView out;
   std::optional<TensorView> lse, max_scores;
@@ -78,8 +81,8 @@ struct CallReport {
   bool slow_path = false;
 };
 
-/// A prepared attention: kernels compiled, captures and numbers rebindable by name. Calls from many threads are safe;
-/// rebinding while another thread calls is not.
+/// A prepared attention: kernels compiled, captures and numbers rebindable by name. Calls from many
+/// threads are safe; rebinding while another thread calls is not.
 class Attention {
  public:
   ~Attention();
@@ -97,7 +100,8 @@ class Attention {
 
   /// Bytes that forward() needs; 0 where the backend takes none.
   std::size_t workspace_bytes() const;
-  /// Runs. Lengths, strides, batch and values may differ from the prepared problem's; dtypes and dims may not.
+  /// Runs. Lengths, strides, batch and values may differ from the prepared problem's; dtypes and
+  /// dims may not.
   CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs) const;
 
   /// Text of one stage: program, facts, plan, source, or all.
@@ -126,13 +130,14 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Compiles all that a call with this program and problem may need. With `async` it returns at once.
+  /// Compiles all that a call with this program and problem may need. With `async` it returns at
+  /// once.
   Attention prepare(const Program& program, const Problem& problem, bool async = false);
   Attention prepare(const Program& program, const Problem& problem, const BlockLists& lists);
 
   /// One call, prepared and cached behind the scenes.
-  CallReport attention(const Program& program, const ForwardInputs& inputs, const ForwardOutputs& outputs,
-                       const CallOptions& options = {});
+  CallReport attention(const Program& program, const ForwardInputs& inputs,
+                       const ForwardOutputs& outputs, const CallOptions& options = {});
 
   EngineStats stats() const;
   const EngineOptions& options() const noexcept;
@@ -143,11 +148,12 @@ class Engine {
   std::shared_ptr<State> state_;
 };
 
-/// The problem that these tensors state. Throws Error naming the tensor for every mismatch (ranks, heads, batch, dims,
-/// devices, dtypes).
+/// The problem that these tensors state. Throws Error naming the tensor for every mismatch (ranks,
+/// heads, batch, dims, devices, dtypes).
 Problem problem_from(const ForwardInputs& inputs, const ForwardOutputs& outputs);
 
-/// Merges partial results by lse (semantics R5): out and lse [B, H, Q(, Ev)] in fp32 or fp64, written to `into`.
+/// Merges partial results by lse (semantics R5): out and lse [B, H, Q(, Ev)] in fp32 or fp64,
+/// written to `into`.
 void merge_partials(const ForwardOutputs& a, const ForwardOutputs& b, const ForwardOutputs& into);
 
 }  // namespace tilewright

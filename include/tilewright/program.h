@@ -19,8 +19,8 @@ class Program;
 struct Bindings;
 }  // namespace ir
 
-/// What attention does to one score: the traced structure of a score_mod and a mask_mod, plus the numbers and tensors
-/// they read. A value type; copies share the structure.
+/// What attention does to one score: the traced structure of a score_mod and a mask_mod, plus the
+/// numbers and tensors they read. A value type; copies share the structure.
 class Program {
  public:
   /// No mods: every pair is live and keeps its score.
@@ -32,12 +32,14 @@ class Program {
   Program& operator=(Program&&) noexcept;
   ~Program();
 
-  /// Reads the text form. Throws Error{kParse} that points at the line and column; safe on untrusted text.
+  /// Reads the text form. Throws Error{kParse} that points at the line and column; safe on
+  /// untrusted text.
   static Program parse(std::string_view text);
   /// The text form; parse(text()) has the same digests. Captured data is not part of it.
   std::string text() const;
 
-  /// Rebinds a captured tensor by name; dtype and rank must match. Throws Error for an unknown name.
+  /// Rebinds a captured tensor by name; dtype and rank must match. Throws Error for an unknown
+  /// name.
   void bind(std::string_view capture, const TensorView& view);
   /// Rebinds a named number. Throws Error for an unknown name.
   void set(std::string_view number, double value);
@@ -78,12 +80,13 @@ inline constexpr bool kIsMaskMod = std::is_invocable_v<F&, Index, Index, Index, 
 template <class F>
 void assign(ScoreMod& score_mod, MaskMod& mask_mod, F&& mod) {
   static_assert(kIsScoreMod<F> || kIsMaskMod<F>,
-                "a mod is score_mod(Score, Index b, Index h, Index q, Index kv) or mask_mod(Index b, Index h, Index q, Index kv)");
-  static_assert(!(kIsScoreMod<F> && kIsMaskMod<F>), "this callable takes four and five arguments: give it one signature");
+                "a mod is score_mod(Score, Index b, Index h, Index q, Index kv) or mask_mod(Index "
+                "b, Index h, Index q, Index kv)");
+  static_assert(!(kIsScoreMod<F> && kIsMaskMod<F>),
+                "this callable takes four and five arguments: give it one signature");
   if constexpr (kIsScoreMod<F>) {
-    score_mod = [f = std::forward<F>(mod)](Score s, Index b, Index h, Index q, Index kv) mutable -> Value {
-      return f(s, b, h, q, kv);
-    };
+    score_mod = [f = std::forward<F>(mod)](Score s, Index b, Index h, Index q,
+                                           Index kv) mutable -> Value { return f(s, b, h, q, kv); };
   } else {
     mask_mod = [f = std::forward<F>(mod)](Index b, Index h, Index q, Index kv) mutable -> Value {
       return f(b, h, q, kv);

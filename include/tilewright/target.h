@@ -7,10 +7,10 @@ namespace tilewright {
 
 /// One backend as this process sees it; what `doctor` prints.
 struct TargetInfo {
-  std::string backend;      ///< "reference", "cpu", "cuda"
+  std::string backend;  ///< "reference", "cpu", "cuda"
   bool available = false;
-  std::string device;       ///< "AMD EPYC, avx2", "NVIDIA H200, sm_90a"
-  std::string reason;       ///< why it is (un)available, what was chosen and why
+  std::string device;                ///< "AMD EPYC, avx2", "NVIDIA H200, sm_90a"
+  std::string reason;                ///< why it is (un)available, what was chosen and why
   std::vector<std::string> kernels;  ///< kernel rows, each with its state
 };
 

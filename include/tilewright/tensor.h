@@ -44,7 +44,8 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-/// A tensor that somebody else owns. Strides count elements, may be 0 or negative, and are ignored on axes of extent 1.
+/// A tensor that somebody else owns. Strides count elements, may be 0 or negative, and are ignored
+/// on axes of extent 1.
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::kF32;

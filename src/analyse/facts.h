@@ -19,7 +19,8 @@ struct Dependence {
   bool kv = false;
 };
 
-/// Where a kernel computes a node: once per launch, per (b, h), per query row, per key column, or per score.
+/// Where a kernel computes a node: once per launch, per (b, h), per query row, per key column, or
+/// per score.
 enum class Placement : std::uint8_t { kLaunch, kTile, kRow, kColumn, kScore };
 
 /// An integer node that equals q_factor * q + kv_factor * kv + rest, where rest depends on neither.
@@ -30,24 +31,27 @@ struct Affine {
 
 /// Facts that hold for a program's structure, whatever the numbers.
 struct StructureFacts {
-  std::vector<Dependence> dependence;           ///< per node
-  std::vector<Placement> placement;             ///< per node
-  std::vector<std::optional<Affine>> affine;    ///< per integer node
+  std::vector<Dependence> dependence;         ///< per node
+  std::vector<Placement> placement;           ///< per node
+  std::vector<std::optional<Affine>> affine;  ///< per integer node
   bool mask_depends_on_b = false;
   bool mask_depends_on_h = false;
   bool mask_has_row_intervals = false;
 };
 
-/// Facts that need numbers, lengths and tables; they select among the variants of a structure at run time.
+/// Facts that need numbers, lengths and tables; they select among the variants of a structure at
+/// run time.
 struct BindingFacts {
-  bool fits_int32 = false;            ///< every integer node, subscript and element offset stays inside int32 for this problem
-  bool subscripts_in_range = false;   ///< no live subscript can leave its tensor
-  bool divisors_nonzero = false;      ///< no live integer division by zero
+  bool fits_int32 = false;  ///< every integer node, subscript and element offset stays inside int32
+                            ///< for this problem
+  bool subscripts_in_range = false;             ///< no live subscript can leave its tensor
+  bool divisors_nonzero = false;                ///< no live integer division by zero
   std::optional<double> score_low, score_high;  ///< proven bounds of score_mod's finite results
-  std::vector<std::string> reasons;   ///< one line a fact, for explain
+  std::vector<std::string> reasons;             ///< one line a fact, for explain
 };
 
 StructureFacts structure_facts(const ir::Program& program);
-BindingFacts binding_facts(const ir::Program& program, const ir::Bindings& bindings, const Problem& problem);
+BindingFacts binding_facts(const ir::Program& program, const ir::Bindings& bindings,
+                           const Problem& problem);
 
 }  // namespace tilewright::analyse

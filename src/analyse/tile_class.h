@@ -16,8 +16,9 @@ struct TileRange {
   TokenRange kv;
 };
 
-/// Classifies rectangles by interval arithmetic over mask_mod; captured tables enter through min/max pyramids, which are
-/// built once here. Never says empty or full wrongly. Program and bindings must outlive it. Thread-safe after construction.
+/// Classifies rectangles by interval arithmetic over mask_mod; captured tables enter through
+/// min/max pyramids, which are built once here. Never says empty or full wrongly. Program and
+/// bindings must outlive it. Thread-safe after construction.
 class TileClassifier {
  public:
   TileClassifier(const ir::Program& program, const ir::Bindings& bindings);

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t kMaxVectorLength = 512;
 
-[[noreturn]] void raise_subscripts(const ir::CaptureSlot& capture, std::size_t got, const std::string& expected) {
+[[noreturn]] void raise_subscripts(const ir::CaptureSlot& capture, std::size_t got,
+                                   const std::string& expected) {
   throw Error({.code = ErrorCode::kTrace,
                .what = "captured tensor '" + capture.name + "' has the wrong number of subscripts",
                .where = capture.name,
@@ -26,7 +27,8 @@ constexpr std::int64_t kMaxVectorLength = 512;
 Value load(std::uint32_t capture, const std::vector<Value>& indices) {
   Recorder& recorder = Recorder::current();
   const ir::CaptureSlot& slot = recorder.graph().captures()[capture];
-  if (indices.size() != slot.rank) raise_subscripts(slot, indices.size(), std::to_string(slot.rank));
+  if (indices.size() != slot.rank)
+    raise_subscripts(slot, indices.size(), std::to_string(slot.rank));
   std::vector<ir::NodeId> nodes;
   for (const Value& index : indices) nodes.push_back(Access::node(index));
   return Access::wrap(recorder.graph().load(capture, nodes, recorder.guard()));
@@ -62,7 +64,8 @@ Subscript::operator bool() const { return static_cast<bool>(Value(*this)); }
 Subscript::operator Vector() const {
   Recorder& recorder = Recorder::current();
   const ir::CaptureSlot& slot = recorder.graph().captures()[capture_];
-  if (indices_.size() + 1 != slot.rank) raise_subscripts(slot, indices_.size(), std::to_string(slot.rank - 1) + " for a vector");
+  if (indices_.size() + 1 != slot.rank)
+    raise_subscripts(slot, indices_.size(), std::to_string(slot.rank - 1) + " for a vector");
   const std::int64_t length = recorder.graph().bindings().captures[capture_].shape[slot.rank - 1];
   if (length > kMaxVectorLength) {
     throw Error({.code = ErrorCode::kTrace,
@@ -75,7 +78,8 @@ Subscript::operator Vector() const {
   std::vector<Value> entries;
   for (std::int64_t i = 0; i < length; ++i) {
     std::vector<Value> indices = indices_;
-    // A position inside the vector is structure, like the vector's length: equal lengths share a kernel.
+    // A position inside the vector is structure, like the vector's length: equal lengths share a
+    // kernel.
     indices.push_back(Access::wrap(recorder.graph().literal(i)));
     entries.push_back(load(capture_, indices));
   }

@@ -10,7 +10,9 @@ using tracing::Recorder;
 
 namespace {
 
-ir::Type type_of(const Value& value) { return Recorder::current().graph().type(Access::node(value)); }
+ir::Type type_of(const Value& value) {
+  return Recorder::current().graph().type(Access::node(value));
+}
 
 bool both_integers(const Value& a, const Value& b) {
   return type_of(a) != ir::Type::kFloat && type_of(b) != ir::Type::kFloat;
@@ -22,15 +24,18 @@ Value promoted(const Value& value, ir::Type type) {
 
 }  // namespace
 
-Value::Value(double number) : node_(Recorder::current().number(number)), trace_(Recorder::current().id()) {}
-Value::Value(bool truth) : node_(Recorder::current().graph().literal(truth)), trace_(Recorder::current().id()) {}
+Value::Value(double number)
+    : node_(Recorder::current().number(number)), trace_(Recorder::current().id()) {}
+Value::Value(bool truth)
+    : node_(Recorder::current().graph().literal(truth)), trace_(Recorder::current().id()) {}
 Value::Value(FromInteger, std::int64_t number)
     : node_(Recorder::current().number(number)), trace_(Recorder::current().id()) {}
 
 Value::operator bool() const {
   Recorder& recorder = Recorder::current();
   ir::NodeId condition = Access::node(*this);
-  if (recorder.graph().type(condition) != ir::Type::kBool) condition = Access::node(*this != Value(0));
+  if (recorder.graph().type(condition) != ir::Type::kBool)
+    condition = Access::node(*this != Value(0));
   return recorder.decide(condition);
 }
 
@@ -49,7 +54,9 @@ Index& Index::operator*=(const Value& other) { return *this = Index(*this * othe
 Value operator+(const Value& a, const Value& b) { return call("add", {a, b}); }
 Value operator-(const Value& a, const Value& b) { return call("sub", {a, b}); }
 Value operator*(const Value& a, const Value& b) { return call("mul", {a, b}); }
-Value operator/(const Value& a, const Value& b) { return call(both_integers(a, b) ? "trunc_div" : "true_div", {a, b}); }
+Value operator/(const Value& a, const Value& b) {
+  return call(both_integers(a, b) ? "trunc_div" : "true_div", {a, b});
+}
 Value operator%(const Value& a, const Value& b) { return call("trunc_mod", {a, b}); }
 Value operator-(const Value& a) { return call("neg", {a}); }
 Value operator+(const Value& a) { return a; }
@@ -68,11 +75,15 @@ Bool operator<=(const Value& a, const Value& b) { return call("le", {a, b}); }
 Bool operator>(const Value& a, const Value& b) { return call("lt", {b, a}); }
 Bool operator>=(const Value& a, const Value& b) { return call("le", {b, a}); }
 
-Value select(const Value& condition, const Value& yes, const Value& no) { return call("select", {condition, yes, no}); }
+Value select(const Value& condition, const Value& yes, const Value& no) {
+  return call("select", {condition, yes, no});
+}
 
 Value min(const Value& a, const Value& b) { return call("min", {a, b}); }
 Value max(const Value& a, const Value& b) { return call("max", {a, b}); }
-Value clamp(const Value& x, const Value& low, const Value& high) { return call("clamp", {x, low, high}); }
+Value clamp(const Value& x, const Value& low, const Value& high) {
+  return call("clamp", {x, low, high});
+}
 Value abs(const Value& x) { return call("abs", {x}); }
 Value sign(const Value& x) { return call("sign", {x}); }
 Value floor(const Value& x) { return call("floor", {x}); }
@@ -111,29 +122,43 @@ Bool isinf(const Value& x) { return call("isinf", {x}); }
 
 Value cast(const Value& x, DType dtype) {
   switch (dtype) {
-    case DType::kF64: return Score(x);
-    case DType::kF32: return call("to_f32", {x});
-    case DType::kF16: return call("to_f16", {x});
-    case DType::kBF16: return call("to_bf16", {x});
-    case DType::kBool: return type_of(x) == ir::Type::kBool ? x : Value(x != Value(0));
-    default: break;
+    case DType::kF64:
+      return Score(x);
+    case DType::kF32:
+      return call("to_f32", {x});
+    case DType::kF16:
+      return call("to_f16", {x});
+    case DType::kBF16:
+      return call("to_bf16", {x});
+    case DType::kBool:
+      return type_of(x) == ir::Type::kBool ? x : Value(x != Value(0));
+    default:
+      break;
   }
   const Value integer = type_of(x) == ir::Type::kInt ? x : call("to_int", {x});
   switch (dtype) {
-    case DType::kI8: return call("to_i8", {integer});
-    case DType::kI16: return call("to_i16", {integer});
-    case DType::kI32: return call("to_i32", {integer});
-    case DType::kU8: return call("to_u8", {integer});
-    default: return integer;
+    case DType::kI8:
+      return call("to_i8", {integer});
+    case DType::kI16:
+      return call("to_i16", {integer});
+    case DType::kI32:
+      return call("to_i32", {integer});
+    case DType::kU8:
+      return call("to_u8", {integer});
+    default:
+      return integer;
   }
 }
 
-Number::Number(std::string name, double value) : name_(std::move(name)), is_float_(true), float_value_(value) {}
-Number::Number(std::string name, std::int64_t value) : name_(std::move(name)), is_float_(false), int_value_(value) {}
+Number::Number(std::string name, double value)
+    : name_(std::move(name)), is_float_(true), float_value_(value) {}
+Number::Number(std::string name, std::int64_t value)
+    : name_(std::move(name)), is_float_(false), int_value_(value) {}
 
 Number::operator Value() const {
   const ir::Type type = is_float_ ? ir::Type::kFloat : ir::Type::kInt;
-  return Access::wrap(Recorder::current().named_number(name_, type, {.real = float_value_, .integer = int_value_}));
+  return Access::wrap(
+      Recorder::current().named_number(name_, type, {.real = float_value_, .integer = int_value_}));
 }
 
 }  // namespace tilewright

@@ -45,15 +45,17 @@ void require_bindable(const ir::CaptureSlot& slot, const TensorView& view) {
 Value input(Recorder& recorder, ir::Op op) { return Access::wrap(recorder.graph().input(op)); }
 
 ir::NodeId run_score_mod(Recorder& recorder, const ScoreMod& mod) {
-  const Value result = mod(Score(input(recorder, ir::Op::kScore)), Index(input(recorder, ir::Op::kBatch)),
-                           Index(input(recorder, ir::Op::kHead)), Index(input(recorder, ir::Op::kQuery)),
-                           Index(input(recorder, ir::Op::kKey)));
+  const Value result =
+      mod(Score(input(recorder, ir::Op::kScore)), Index(input(recorder, ir::Op::kBatch)),
+          Index(input(recorder, ir::Op::kHead)), Index(input(recorder, ir::Op::kQuery)),
+          Index(input(recorder, ir::Op::kKey)));
   return recorder.graph().promote(Access::node(result), ir::Type::kFloat);
 }
 
 ir::NodeId run_mask_mod(Recorder& recorder, const MaskMod& mod) {
-  const Value result = mod(Index(input(recorder, ir::Op::kBatch)), Index(input(recorder, ir::Op::kHead)),
-                           Index(input(recorder, ir::Op::kQuery)), Index(input(recorder, ir::Op::kKey)));
+  const Value result =
+      mod(Index(input(recorder, ir::Op::kBatch)), Index(input(recorder, ir::Op::kHead)),
+          Index(input(recorder, ir::Op::kQuery)), Index(input(recorder, ir::Op::kKey)));
   return recorder.graph().promote(Access::node(result), ir::Type::kBool);
 }
 
@@ -69,7 +71,8 @@ std::vector<std::string> names_of(const Slots& slots) {
 
 Program::Program() : Program(std::make_shared<ir::Program>(), ir::Bindings{}) {}
 Program::Program(std::shared_ptr<const ir::Program> structure, ir::Bindings bindings)
-    : structure_(std::move(structure)), bindings_(std::make_unique<ir::Bindings>(std::move(bindings))) {}
+    : structure_(std::move(structure)),
+      bindings_(std::make_unique<ir::Bindings>(std::move(bindings))) {}
 Program::Program(const Program& other)
     : structure_(other.structure_), bindings_(std::make_unique<ir::Bindings>(*other.bindings_)) {}
 Program::Program(Program&&) noexcept = default;
@@ -114,13 +117,19 @@ bool Program::has_mask_mod() const noexcept { return structure_->roots().mask.ha
 std::vector<std::string> Program::capture_names() const { return names_of(structure_->captures()); }
 std::vector<std::string> Program::number_names() const { return names_of(structure_->numbers()); }
 std::string Program::structure_digest() const { return hex(structure_->structure_digest()); }
-std::string Program::content_digest() const { return hex(ir::content_digest(*structure_, *bindings_)); }
+std::string Program::content_digest() const {
+  return hex(ir::content_digest(*structure_, *bindings_));
+}
 
 Program trace_mods(const ScoreMod& score_mod, const MaskMod& mask_mod) {
   Recorder recorder;
   ir::Roots roots;
-  if (mask_mod) roots.mask = tracing::Tracer(recorder, 'm', [&] { return run_mask_mod(recorder, mask_mod); }).trace();
-  if (score_mod) roots.score = tracing::Tracer(recorder, 's', [&] { return run_score_mod(recorder, score_mod); }).trace();
+  if (mask_mod)
+    roots.mask =
+        tracing::Tracer(recorder, 'm', [&] { return run_mask_mod(recorder, mask_mod); }).trace();
+  if (score_mod)
+    roots.score =
+        tracing::Tracer(recorder, 's', [&] { return run_score_mod(recorder, score_mod); }).trace();
   auto [structure, bindings] = recorder.graph().finish(roots);
   return {std::make_shared<ir::Program>(std::move(structure)), std::move(bindings)};
 }

@@ -11,8 +11,9 @@ namespace tilewright {
 
 }  // namespace tilewright
 
-/// States an invariant of Tilewright. A user can never make it fail; if it does, that is a bug here.
-#define TILEWRIGHT_CHECK(condition)                                                 \
-  do {                                                                              \
+/// States an invariant of Tilewright. A user can never make it fail; if it does, that is a bug
+/// here.
+#define TILEWRIGHT_CHECK(condition)                                                         \
+  do {                                                                                      \
     if (!(condition)) ::tilewright::raise_broken_invariant(#condition, __FILE__, __LINE__); \
   } while (false)

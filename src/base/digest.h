@@ -18,7 +18,8 @@ struct Digest {
 /// 32 lower-case hex digits.
 std::string hex(const Digest& digest);
 
-/// Collects length-prefixed fields, so that no two field lists give the same bytes, and names them by XXH3-128.
+/// Collects length-prefixed fields, so that no two field lists give the same bytes, and names them
+/// by XXH3-128.
 class DigestWriter {
  public:
   DigestWriter& text(std::string_view field);

@@ -25,7 +25,9 @@ constexpr std::array<Row, 10> kRows{{{DType::kF64, "f64", 8},
 
 }  // namespace
 
-std::size_t size_bytes(DType dtype) noexcept { return kRows[static_cast<std::size_t>(dtype)].size_bytes; }
+std::size_t size_bytes(DType dtype) noexcept {
+  return kRows[static_cast<std::size_t>(dtype)].size_bytes;
+}
 
 std::string_view name(DType dtype) noexcept { return kRows[static_cast<std::size_t>(dtype)].name; }
 

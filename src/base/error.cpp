@@ -31,26 +31,36 @@ Error::Error(ErrorParts parts) : parts_(std::move(parts)), message_(compose(part
 
 const char* name(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return "invalid_argument";
-    case ErrorCode::kUnsupported: return "unsupported";
-    case ErrorCode::kIndexOutOfRange: return "index_out_of_range";
-    case ErrorCode::kDivisionByZero: return "division_by_zero";
-    case ErrorCode::kParse: return "parse";
-    case ErrorCode::kTrace: return "trace";
-    case ErrorCode::kCompileForbidden: return "compile_forbidden";
-    case ErrorCode::kIo: return "io";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kInvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kIndexOutOfRange:
+      return "index_out_of_range";
+    case ErrorCode::kDivisionByZero:
+      return "division_by_zero";
+    case ErrorCode::kParse:
+      return "parse";
+    case ErrorCode::kTrace:
+      return "trace";
+    case ErrorCode::kCompileForbidden:
+      return "compile_forbidden";
+    case ErrorCode::kIo:
+      return "io";
+    case ErrorCode::kInternal:
+      return "internal";
   }
   return "internal";
 }
 
 void raise_broken_invariant(const char* condition, const char* file, int line) {
-  throw Error({.code = ErrorCode::kInternal,
-               .what = std::string("broken invariant: ") + condition,
-               .where = std::string(file) + ":" + std::to_string(line),
-               .expected = {},
-               .got = {},
-               .hint = "this is a bug in Tilewright; please report it with the program and the shapes"});
+  throw Error(
+      {.code = ErrorCode::kInternal,
+       .what = std::string("broken invariant: ") + condition,
+       .where = std::string(file) + ":" + std::to_string(line),
+       .expected = {},
+       .got = {},
+       .hint = "this is a bug in Tilewright; please report it with the program and the shapes"});
 }
 
 }  // namespace tilewright

@@ -32,7 +32,9 @@ void Dims::push_back(std::int64_t value) {
   values_[size_++] = value;
 }
 
-bool Dims::operator==(const Dims& other) const noexcept { return std::equal(begin(), end(), other.begin(), other.end()); }
+bool Dims::operator==(const Dims& other) const noexcept {
+  return std::equal(begin(), end(), other.begin(), other.end());
+}
 
 Dims contiguous_strides(const Dims& shape) {
   Dims strides = shape;
@@ -45,7 +47,11 @@ Dims contiguous_strides(const Dims& shape) {
 }
 
 TensorView contiguous(void* data, DType dtype, const Dims& shape) {
-  return {.data = data, .dtype = dtype, .shape = shape, .strides = contiguous_strides(shape), .device = {}};
+  return {.data = data,
+          .dtype = dtype,
+          .shape = shape,
+          .strides = contiguous_strides(shape),
+          .device = {}};
 }
 
 std::int64_t element_count(const Dims& shape) noexcept {

@@ -10,7 +10,10 @@ namespace {
 class Canonical {
  public:
   Canonical(const Graph& graph, const std::vector<NumberSlot>& numbers)
-      : graph_(graph), numbers_(numbers), node_of_(graph.size(), kNoNode), number_of_(numbers.size(), kNoNode),
+      : graph_(graph),
+        numbers_(numbers),
+        node_of_(graph.size(), kNoNode),
+        number_of_(numbers.size(), kNoNode),
         capture_of_(graph.captures().size(), kNoNode) {}
 
   NodeId keep(NodeId root) {
@@ -78,9 +81,12 @@ class Canonical {
 
 std::pair<Program, Bindings> Graph::finish(const Roots& roots) const {
   Canonical canonical(*this, numbers_);
-  // A mask that is always true and a score that stays itself are no mods at all: their code disappears everywhere.
-  if (roots.mask && !is_literal(*roots.mask, true)) canonical.parts.roots.mask = canonical.keep(*roots.mask);
-  if (roots.score && node(*roots.score).op != Op::kScore) canonical.parts.roots.score = canonical.keep(*roots.score);
+  // A mask that is always true and a score that stays itself are no mods at all: their code
+  // disappears everywhere.
+  if (roots.mask && !is_literal(*roots.mask, true))
+    canonical.parts.roots.mask = canonical.keep(*roots.mask);
+  if (roots.score && node(*roots.score).op != Op::kScore)
+    canonical.parts.roots.score = canonical.keep(*roots.score);
   canonical.keep_unread();
   return {Program(std::move(canonical.parts)), std::move(canonical.bindings)};
 }

@@ -2,13 +2,16 @@
 
 namespace tilewright::ir {
 
-void raise_index_out_of_range(const CaptureSlot& capture, std::int64_t axis, std::int64_t index, std::int64_t extent) {
-  throw Error({.code = ErrorCode::kIndexOutOfRange,
-               .what = "a live subscript is outside captured tensor '" + capture.name + "'",
-               .where = capture.name + ", axis " + std::to_string(axis),
-               .expected = "an index in [" + std::to_string(-extent) + ", " + std::to_string(extent) + ")",
-               .got = std::to_string(index),
-               .hint = "guard the subscript with a condition, or make the tensor as long as the positions it is read at"});
+void raise_index_out_of_range(const CaptureSlot& capture, std::int64_t axis, std::int64_t index,
+                              std::int64_t extent) {
+  throw Error(
+      {.code = ErrorCode::kIndexOutOfRange,
+       .what = "a live subscript is outside captured tensor '" + capture.name + "'",
+       .where = capture.name + ", axis " + std::to_string(axis),
+       .expected = "an index in [" + std::to_string(-extent) + ", " + std::to_string(extent) + ")",
+       .got = std::to_string(index),
+       .hint = "guard the subscript with a condition, or make the tensor as long as the positions "
+               "it is read at"});
 }
 
 void raise_division_by_zero(std::string_view fn) {

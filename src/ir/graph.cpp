@@ -19,7 +19,9 @@ namespace {
   throw Error({.code = ErrorCode::kTrace,
                .what = std::string(fn) + " does not accept these operands",
                .where = std::string(fn),
-               .expected = is_function(fn) ? "operands that promote (bool to int to float) to an overload" : "a known function",
+               .expected = is_function(fn)
+                               ? "operands that promote (bool to int to float) to an overload"
+                               : "a known function",
                .got = "(" + got + ")",
                .hint = "cast explicitly, or compare with 0 to get a truth value"});
 }
@@ -42,7 +44,9 @@ constexpr double kMaxLiteralExponent = 8;
 
 }  // namespace
 
-NodeId Graph::input(Op op) { return intern(leaf(op, op == Op::kScore ? Type::kFloat : Type::kInt, 0), {}); }
+NodeId Graph::input(Op op) {
+  return intern(leaf(op, op == Op::kScore ? Type::kFloat : Type::kInt, 0), {});
+}
 
 NodeId Graph::literal(double value) {
   return intern(leaf(Op::kLiteral, Type::kFloat, std::bit_cast<std::uint64_t>(value)), {});
@@ -52,7 +56,9 @@ NodeId Graph::literal(std::int64_t value) {
   return intern(leaf(Op::kLiteral, Type::kInt, static_cast<std::uint64_t>(value)), {});
 }
 
-NodeId Graph::literal(bool value) { return intern(leaf(Op::kLiteral, Type::kBool, value ? 1 : 0), {}); }
+NodeId Graph::literal(bool value) {
+  return intern(leaf(Op::kLiteral, Type::kBool, value ? 1 : 0), {});
+}
 
 NodeId Graph::number(NumberSlot slot, NumberValue value) {
   const auto index = static_cast<std::uint64_t>(numbers_.size());
@@ -71,7 +77,8 @@ std::uint32_t Graph::capture(CaptureSlot slot, const TensorView& view) {
 NodeId Graph::load(std::uint32_t capture, std::span<const NodeId> indices, NodeId guard) {
   TILEWRIGHT_CHECK(capture < captures_.size() && indices.size() == captures_[capture].rank);
   const DType dtype = captures_[capture].dtype;
-  const Type type = is_floating(dtype) ? Type::kFloat : (dtype == DType::kBool ? Type::kBool : Type::kInt);
+  const Type type =
+      is_floating(dtype) ? Type::kFloat : (dtype == DType::kBool ? Type::kBool : Type::kInt);
   std::vector<NodeId> operands;
   for (NodeId index : indices) operands.push_back(promote(index, Type::kInt));
   operands.push_back(guard);
@@ -86,12 +93,13 @@ NodeId Graph::promote(NodeId id, Type type) {
     return type == Type::kInt ? as_int : promote(as_int, type);
   }
   if (from == Type::kInt && type == Type::kFloat) return apply(Op::int_to_float, std::array{id});
-  throw Error({.code = ErrorCode::kTrace,
-               .what = "a value has the wrong type",
-               .where = {},
-               .expected = std::string(name(type)),
-               .got = std::string(name(from)),
-               .hint = type == Type::kBool ? "compare it (for example x != 0)" : "cast it explicitly"});
+  throw Error(
+      {.code = ErrorCode::kTrace,
+       .what = "a value has the wrong type",
+       .where = {},
+       .expected = std::string(name(type)),
+       .got = std::string(name(from)),
+       .hint = type == Type::kBool ? "compare it (for example x != 0)" : "cast it explicitly"});
 }
 
 NodeId Graph::call(std::string_view fn, std::span<const NodeId> operands, NodeId guard) {
@@ -101,7 +109,8 @@ NodeId Graph::call(std::string_view fn, std::span<const NodeId> operands, NodeId
   if (!op) raise_no_overload(fn, types);
   const OpRow& op_row = row(*op);
   std::vector<NodeId> promoted;
-  for (std::size_t i = 0; i < operands.size(); ++i) promoted.push_back(promote(operands[i], type_of(op_row.signature[i])));
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    promoted.push_back(promote(operands[i], type_of(op_row.signature[i])));
   if (*op == Op::pow) promoted[1] = literal_exponent(promoted[1]);
   if (op_row.has_guard()) promoted.push_back(guard);
   return apply(*op, promoted);
@@ -114,7 +123,8 @@ NodeId Graph::literal_exponent(NodeId exponent) {
   if (node.op != Op::kNumber || !numbers_[node.payload].name.empty()) return exponent;
   const NumberValue& value = bindings_.numbers[node.payload];
   const double number = node.type == Type::kInt ? static_cast<double>(value.integer) : value.real;
-  const bool small_integer = std::nearbyint(number) == number && std::fabs(number) <= kMaxLiteralExponent;
+  const bool small_integer =
+      std::nearbyint(number) == number && std::fabs(number) <= kMaxLiteralExponent;
   return small_integer ? literal(number) : exponent;
 }
 
@@ -150,8 +160,10 @@ NodeId Graph::simplify_select(Op op, std::span<const NodeId> operands) {
   if (op != Op::bselect) return intern(leaf(op, nodes_[yes].type, 0), operands);
   if (is_literal(yes, true)) return apply(Op::bor, std::array{condition, no});
   if (is_literal(no, false)) return apply(Op::band, std::array{condition, yes});
-  if (is_literal(yes, false)) return apply(Op::band, std::array{apply(Op::bnot, std::array{condition}), no});
-  if (is_literal(no, true)) return apply(Op::bor, std::array{apply(Op::bnot, std::array{condition}), yes});
+  if (is_literal(yes, false))
+    return apply(Op::band, std::array{apply(Op::bnot, std::array{condition}), no});
+  if (is_literal(no, true))
+    return apply(Op::bor, std::array{apply(Op::bnot, std::array{condition}), yes});
   return intern(leaf(op, Type::kBool, 0), operands);
 }
 
@@ -161,7 +173,8 @@ bool Graph::is_literal(NodeId id, bool value) const {
 }
 
 NodeId Graph::intern(Node node, std::span<const NodeId> operands) {
-  const auto [position, inserted] = interned_.try_emplace(key_of(node, operands), static_cast<NodeId>(nodes_.size()));
+  const auto [position, inserted] =
+      interned_.try_emplace(key_of(node, operands), static_cast<NodeId>(nodes_.size()));
   if (!inserted) return position->second;
   node.operand_begin = static_cast<std::uint32_t>(operands_.size());
   node.operand_count = static_cast<std::uint16_t>(operands.size());

@@ -14,8 +14,8 @@
 
 namespace tilewright::ir {
 
-/// Builds a program. Adding a node is optimising: equal nodes are shared, truth values and choices are simplified on the
-/// way in, so no clean-up pass follows. Float arithmetic is never rearranged.
+/// Builds a program. Adding a node is optimising: equal nodes are shared, truth values and choices
+/// are simplified on the way in, so no clean-up pass follows. Float arithmetic is never rearranged.
 class Graph {
  public:
   NodeId input(Op op);
@@ -23,15 +23,17 @@ class Graph {
   NodeId literal(std::int64_t value);
   NodeId literal(bool value);
 
-  /// A new slot each time; the same value twice is two slots, so that a program's structure never depends on values.
+  /// A new slot each time; the same value twice is two slots, so that a program's structure never
+  /// depends on values.
   NodeId number(NumberSlot slot, NumberValue value);
   std::uint32_t capture(CaptureSlot slot, const TensorView& view);
 
   /// An element of a captured tensor; one integer index per axis, reached where `guard` holds.
   NodeId load(std::uint32_t capture, std::span<const NodeId> indices, NodeId guard);
 
-  /// Applies the function by its text name with promotions (semantics R9). `guard` matters to integer division only.
-  /// Throws Error{kTrace} naming the function and the operand types where no row accepts them.
+  /// Applies the function by its text name with promotions (semantics R9). `guard` matters to
+  /// integer division only. Throws Error{kTrace} naming the function and the operand types where no
+  /// row accepts them.
   NodeId call(std::string_view fn, std::span<const NodeId> operands, NodeId guard);
   NodeId call(std::string_view fn, std::initializer_list<NodeId> operands, NodeId guard) {
     return call(fn, std::span<const NodeId>(operands.begin(), operands.size()), guard);
@@ -53,7 +55,8 @@ class Graph {
   const Bindings& bindings() const { return bindings_; }
   std::size_t size() const { return nodes_.size(); }
 
-  /// Keeps what the roots need, in canonical order. Captures that nothing reads stay, at the end (their gradient is 0).
+  /// Keeps what the roots need, in canonical order. Captures that nothing reads stay, at the end
+  /// (their gradient is 0).
   std::pair<Program, Bindings> finish(const Roots& roots) const;
 
  private:

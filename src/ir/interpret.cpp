@@ -13,22 +13,32 @@ namespace {
 /// One operand in the type that its letter of the signature names.
 template <class F, char kLetter>
 auto operand(const NodeValue& value) {
-  if constexpr (kLetter == 'f') return static_cast<F>(value.real);
-  else if constexpr (kLetter == 'i') return value.integer;
-  else return value.truth;
+  if constexpr (kLetter == 'f')
+    return static_cast<F>(value.real);
+  else if constexpr (kLetter == 'i')
+    return value.integer;
+  else
+    return value.truth;
 }
 
 NodeValue result(bool value) { return {.real = 0, .integer = 0, .truth = value}; }
 NodeValue result_real(double value) { return {.real = value, .integer = 0, .truth = false}; }
-NodeValue result_integer(std::int64_t value) { return {.real = 0, .integer = value, .truth = false}; }
+NodeValue result_integer(std::int64_t value) {
+  return {.real = 0, .integer = value, .truth = false};
+}
 
-constexpr char letter(const char* signature, std::size_t i, std::size_t size) { return i < size ? signature[i] : 'b'; }
+constexpr char letter(const char* signature, std::size_t i, std::size_t size) {
+  return i < size ? signature[i] : 'b';
+}
 
 NodeValue literal_value(const Node& node) {
   switch (node.type) {
-    case Type::kFloat: return result_real(std::bit_cast<double>(node.payload));
-    case Type::kInt: return result_integer(static_cast<std::int64_t>(node.payload));
-    case Type::kBool: return result(node.payload != 0);
+    case Type::kFloat:
+      return result_real(std::bit_cast<double>(node.payload));
+    case Type::kInt:
+      return result_integer(static_cast<std::int64_t>(node.payload));
+    case Type::kBool:
+      return result(node.payload != 0);
   }
   return result(false);
 }
@@ -60,16 +70,17 @@ NodeValue evaluate_expression(Op op, const NodeValue& x, const NodeValue& y, con
 #define TILEWRIGHT_RESULT_f(value) result_real(static_cast<double>(static_cast<F>(value)))
 #define TILEWRIGHT_RESULT_i(value) result_integer(value)
 #define TILEWRIGHT_RESULT_b(value) result(value)
-#define TILEWRIGHT_OP(id, fn, kind, signature, expression, interval, derivative, edge) \
-  case Op::id: {                                                                       \
+#define TILEWRIGHT_OP(id, fn, kind, signature, expression, interval, derivative, edge)          \
+  case Op::id: {                                                                                \
     [[maybe_unused]] const auto a = operand<F, letter(signature, 0, sizeof(signature) - 1)>(x); \
     [[maybe_unused]] const auto b = operand<F, letter(signature, 1, sizeof(signature) - 1)>(y); \
     [[maybe_unused]] const auto c = operand<F, letter(signature, 2, sizeof(signature) - 1)>(z); \
-    return TILEWRIGHT_RESULT_##kind(expression);                                       \
+    return TILEWRIGHT_RESULT_##kind(expression);                                                \
   }
   switch (op) {
 #include "ir/ops.def"
-    default: return {};
+    default:
+      return {};
   }
 #undef TILEWRIGHT_OP
 #undef TILEWRIGHT_RESULT_f
@@ -87,8 +98,10 @@ Interpreter::Interpreter(const Program& program, const Bindings& bindings)
 
 bool Interpreter::mask(const Position& position) {
   if (!program_.roots().mask) return true;
-  if (program_.mask_is_f64()) evaluate<double>(mask_nodes_, 0, position);
-  else evaluate<float>(mask_nodes_, 0, position);
+  if (program_.mask_is_f64())
+    evaluate<double>(mask_nodes_, 0, position);
+  else
+    evaluate<float>(mask_nodes_, 0, position);
   return values_[*program_.roots().mask].truth;
 }
 
@@ -103,7 +116,8 @@ std::vector<NodeValue> Interpreter::values(double score, const Position& positio
   if (mask(position)) {
     this->score(score, position);
     for (NodeId id = 0; id < all.size(); ++id)
-      if (!score_nodes_.empty() && id < score_nodes_.size() && score_nodes_[id]) all[id] = values_[id];
+      if (!score_nodes_.empty() && id < score_nodes_.size() && score_nodes_[id])
+        all[id] = values_[id];
   }
   mask(position);
   for (NodeId id = 0; id < all.size(); ++id)
@@ -112,7 +126,8 @@ std::vector<NodeValue> Interpreter::values(double score, const Position& positio
 }
 
 template <class F>
-void Interpreter::evaluate(const std::vector<bool>& wanted, double score, const Position& position) {
+void Interpreter::evaluate(const std::vector<bool>& wanted, double score,
+                           const Position& position) {
   for (NodeId id = 0; id < program_.size(); ++id)
     if (wanted[id]) values_[id] = evaluate_node<F>(id, score, position);
 }
@@ -121,15 +136,24 @@ template <class F>
 NodeValue Interpreter::evaluate_node(NodeId id, double score, const Position& position) const {
   const Node& node = program_.node(id);
   switch (node.op) {
-    case Op::kScore: return result_real(score);
-    case Op::kBatch: return result_integer(position.b);
-    case Op::kHead: return result_integer(position.h);
-    case Op::kQuery: return result_integer(position.q);
-    case Op::kKey: return result_integer(position.kv);
-    case Op::kLiteral: return to_precision<F>(literal_value(node));
-    case Op::kNumber: return to_precision<F>(number_value(node, bindings_.numbers[node.payload]));
-    case Op::kLoad: return to_precision<F>(load(id));
-    default: return evaluate_row<F>(id);
+    case Op::kScore:
+      return result_real(score);
+    case Op::kBatch:
+      return result_integer(position.b);
+    case Op::kHead:
+      return result_integer(position.h);
+    case Op::kQuery:
+      return result_integer(position.q);
+    case Op::kKey:
+      return result_integer(position.kv);
+    case Op::kLiteral:
+      return to_precision<F>(literal_value(node));
+    case Op::kNumber:
+      return to_precision<F>(number_value(node, bindings_.numbers[node.payload]));
+    case Op::kLoad:
+      return to_precision<F>(load(id));
+    default:
+      return evaluate_row<F>(id);
   }
 }
 
@@ -139,7 +163,8 @@ NodeValue Interpreter::evaluate_row(NodeId id) const {
   const Op op = program_.node(id).op;
   if (row(op).has_guard()) require_divisor(id);
   const NodeValue none;
-  return scalar::evaluate_expression<F>(op, values_[operands[0]], operands.size() > 1 ? values_[operands[1]] : none,
+  return scalar::evaluate_expression<F>(op, values_[operands[0]],
+                                        operands.size() > 1 ? values_[operands[1]] : none,
                                         operands.size() > 2 ? values_[operands[2]] : none);
 }
 
@@ -167,7 +192,8 @@ std::int64_t Interpreter::element_offset(NodeId id) const {
     const std::int64_t written = values_[program_.operands(id)[axis]].integer;
     const std::int64_t index = wrap_index(written, view.shape[axis]);
     if (index < 0 || index >= view.shape[axis])
-      raise_index_out_of_range(program_.captures()[node.payload], static_cast<std::int64_t>(axis), written, view.shape[axis]);
+      raise_index_out_of_range(program_.captures()[node.payload], static_cast<std::int64_t>(axis),
+                               written, view.shape[axis]);
     if (view.shape[axis] != 1) offset += index * view.strides[axis];
   }
   return offset;

@@ -18,7 +18,8 @@ struct Position {
   std::int64_t kv = 0;
 };
 
-/// What one node held; the program's type says which member counts. A load or division behind a false guard holds 0.
+/// What one node held; the program's type says which member counts. A load or division behind a
+/// false guard holds 0.
 struct NodeValue {
   double real = 0;
   std::int64_t integer = 0;
@@ -31,9 +32,11 @@ class Interpreter {
  public:
   Interpreter(const Program& program, const Bindings& bindings);
 
-  /// mask_mod; true where there is none. Throws Error{kIndexOutOfRange, kDivisionByZero} for live faults (R8, R9).
+  /// mask_mod; true where there is none. Throws Error{kIndexOutOfRange, kDivisionByZero} for live
+  /// faults (R8, R9).
   bool mask(const Position& position);
-  /// score_mod; `score` where there is none. Call it for pairs whose mask holds: in all others subscripts are dead.
+  /// score_mod; `score` where there is none. Call it for pairs whose mask holds: in all others
+  /// subscripts are dead.
   double score(double score, const Position& position);
 
   /// Every node's value for one score, score nodes in fp64, in program order.
@@ -58,8 +61,8 @@ class Interpreter {
 };
 
 /// "doc[7]" style text of a subscript fault, shared by every backend.
-[[noreturn]] void raise_index_out_of_range(const CaptureSlot& capture, std::int64_t axis, std::int64_t index,
-                                           std::int64_t extent);
+[[noreturn]] void raise_index_out_of_range(const CaptureSlot& capture, std::int64_t axis,
+                                           std::int64_t index, std::int64_t extent);
 [[noreturn]] void raise_division_by_zero(std::string_view fn);
 
 }  // namespace tilewright::ir

@@ -19,7 +19,8 @@ struct Node {
   Type type = Type::kFloat;
   std::uint16_t operand_count = 0;
   std::uint32_t operand_begin = 0;
-  std::uint64_t payload = 0;  ///< kLiteral: bits of the double, integer or truth value; kNumber: slot; kLoad: capture
+  std::uint64_t payload =
+      0;  ///< kLiteral: bits of the double, integer or truth value; kNumber: slot; kLoad: capture
 };
 
 /// A captured tensor as the structure sees it. Shape and strides are bindings.

@@ -56,9 +56,12 @@ bool is_leaf(Op op) noexcept { return static_cast<std::size_t>(op) < kLeafOps; }
 
 std::string_view name(Type type) noexcept {
   switch (type) {
-    case Type::kFloat: return "float";
-    case Type::kInt: return "int";
-    case Type::kBool: return "bool";
+    case Type::kFloat:
+      return "float";
+    case Type::kInt:
+      return "int";
+    case Type::kBool:
+      return "bool";
   }
   return "bool";
 }
@@ -67,7 +70,8 @@ std::optional<Op> resolve(std::string_view fn, std::span<const Type> operands) n
   const OpRow* best = nullptr;
   for (const OpRow& candidate : kRows) {
     if (candidate.fn != fn || !accepts(candidate, operands)) continue;
-    if (best == nullptr || promotions(candidate, operands) < promotions(*best, operands)) best = &candidate;
+    if (best == nullptr || promotions(candidate, operands) < promotions(*best, operands))
+      best = &candidate;
   }
   if (best == nullptr) return std::nullopt;
   return best->op;

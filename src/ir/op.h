@@ -8,7 +8,8 @@
 
 namespace tilewright::ir {
 
-/// What a node yields. Floats are fp32 in kernels and fp64 in the interpreter; integers are 64 bits in meaning.
+/// What a node yields. Floats are fp32 in kernels and fp64 in the interpreter; integers are 64 bits
+/// in meaning.
 enum class Type : std::uint8_t { kFloat, kInt, kBool };
 
 /// Operations: the leaves, then a row of ops.def each.
@@ -34,7 +35,7 @@ struct OpRow {
   std::string_view id;
   std::string_view fn;
   Type result;
-  std::string_view signature;   ///< letters f i b, trailing g for the guard
+  std::string_view signature;  ///< letters f i b, trailing g for the guard
   std::string_view expression;
   std::string_view interval;
   std::string_view derivative;
@@ -60,7 +61,8 @@ bool is_leaf(Op op) noexcept;
 /// "float", "int", "bool"
 std::string_view name(Type type) noexcept;
 
-/// The row of `fn` that accepts these types with the fewest promotions (bool to int to float); absent if none does.
+/// The row of `fn` that accepts these types with the fewest promotions (bool to int to float);
+/// absent if none does.
 std::optional<Op> resolve(std::string_view fn, std::span<const Type> operands) noexcept;
 
 /// Whether any row has this function name.

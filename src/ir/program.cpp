@@ -30,7 +30,9 @@ bool mask_reads_f64(const Program& program) {
   const std::vector<bool> reachable = program.reachable_from(*program.roots().mask);
   for (NodeId id = 0; id < program.size(); ++id) {
     const Node& node = program.node(id);
-    if (reachable[id] && node.op == Op::kLoad && program.captures()[node.payload].dtype == DType::kF64) return true;
+    if (reachable[id] && node.op == Op::kLoad &&
+        program.captures()[node.payload].dtype == DType::kF64)
+      return true;
   }
   return false;
 }
@@ -60,8 +62,10 @@ Digest content_digest(const Program& program, const Bindings& bindings) {
   writer.text(hex(program.structure_digest()));
   for (std::size_t slot = 0; slot < bindings.numbers.size(); ++slot) {
     const NumberValue& value = bindings.numbers[slot];
-    if (program.numbers()[slot].type == Type::kFloat) writer.real(value.real);
-    else writer.integer(value.integer);
+    if (program.numbers()[slot].type == Type::kFloat)
+      writer.real(value.real);
+    else
+      writer.integer(value.integer);
   }
   return writer.finish();
 }

@@ -23,8 +23,9 @@ struct Roots {
 inline constexpr std::size_t kMaxNodes = 16384;
 inline constexpr std::size_t kMaxCaptures = 256;
 
-/// The structure of a score_mod and a mask_mod: an immutable list of nodes in topological order, canonical (nodes, captures
-/// and numbers are numbered by first use from the roots, mask first). No numbers, shapes or strides.
+/// The structure of a score_mod and a mask_mod: an immutable list of nodes in topological order,
+/// canonical (nodes, captures and numbers are numbered by first use from the roots, mask first). No
+/// numbers, shapes or strides.
 class Program {
  public:
   struct Parts {
@@ -55,7 +56,8 @@ class Program {
   /// For each node whether `root` needs it.
   std::vector<bool> reachable_from(NodeId root) const;
 
-  /// Mask floats are fp32 on every backend, fp64 if the mask reads an f64 capture: so that every backend masks alike (R3).
+  /// Mask floats are fp32 on every backend, fp64 if the mask reads an f64 capture: so that every
+  /// backend masks alike (R3).
   bool mask_is_f64() const noexcept { return mask_is_f64_; }
 
  private:

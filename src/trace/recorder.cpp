@@ -18,12 +18,13 @@ std::atomic<std::uint32_t> next_id{1};
 constexpr std::size_t kMaxDecideCalls = 100000;
 
 [[noreturn]] void raise_endless_loop() {
-  throw Error({.code = ErrorCode::kTrace,
-               .what = "a loop's end depends on a symbolic value",
-               .where = "a loop in the mod",
-               .expected = "a loop over host values",
-               .got = "branch after branch on one path, or the same question for ever",
-               .hint = "loop over a fixed count and combine with select, or read a captured table"});
+  throw Error(
+      {.code = ErrorCode::kTrace,
+       .what = "a loop's end depends on a symbolic value",
+       .where = "a loop in the mod",
+       .expected = "a loop over host values",
+       .got = "branch after branch on one path, or the same question for ever",
+       .hint = "loop over a fixed count and combine with select, or read a captured table"});
 }
 
 [[noreturn]] void raise_name_clash(const std::string& name, const char* kind) {
@@ -36,7 +37,8 @@ constexpr std::size_t kMaxDecideCalls = 100000;
 }
 
 bool same_view(const TensorView& a, const TensorView& b) {
-  return a.data == b.data && a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides && a.device == b.device;
+  return a.data == b.data && a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides &&
+         a.device == b.device;
 }
 
 }  // namespace
@@ -45,12 +47,13 @@ Recorder::Recorder() : id_(next_id.fetch_add(1)) {}
 
 Recorder& Recorder::current() {
   if (current_recorder != nullptr) return *current_recorder;
-  throw Error({.code = ErrorCode::kTrace,
-               .what = "a symbolic value is used outside the tracing of its mod",
-               .where = {},
-               .expected = "Score, Index and Bool only inside a score_mod or mask_mod",
-               .got = {},
-               .hint = "keep host numbers and tensor views outside; mods must not store their arguments"});
+  throw Error(
+      {.code = ErrorCode::kTrace,
+       .what = "a symbolic value is used outside the tracing of its mod",
+       .where = {},
+       .expected = "Score, Index and Bool only inside a score_mod or mask_mod",
+       .got = {},
+       .hint = "keep host numbers and tensor views outside; mods must not store their arguments"});
 }
 
 bool Recorder::active() noexcept { return current_recorder != nullptr; }
@@ -94,7 +97,8 @@ ir::NodeId Recorder::guard() {
 }
 
 ir::NodeId Recorder::number(double value) {
-  const bool structural = value == 1.0 || value == -1.0 || (value == 0.0 && !std::signbit(value)) || !std::isfinite(value);
+  const bool structural = value == 1.0 || value == -1.0 || (value == 0.0 && !std::signbit(value)) ||
+                          !std::isfinite(value);
   if (structural) return graph_.literal(value);
   return occurrence(ir::Type::kFloat, {.real = value, .integer = 0});
 }
@@ -109,8 +113,10 @@ ir::NodeId Recorder::occurrence(ir::Type type, ir::NumberValue value) {
   if (inserted) position->second = graph_.number({.name = {}, .type = type}, value);
   const ir::Node& node = graph_.node(position->second);
   const ir::NumberValue& known = graph_.bindings().numbers[node.payload];
-  const bool same_real = known.real == value.real || (std::isnan(known.real) && std::isnan(value.real));
-  // A replay that meets another number here is an impure mod; a new slot makes the two runs differ, which is reported.
+  const bool same_real =
+      known.real == value.real || (std::isnan(known.real) && std::isnan(value.real));
+  // A replay that meets another number here is an impure mod; a new slot makes the two runs differ,
+  // which is reported.
   if (node.type != type || !same_real || known.integer != value.integer)
     return graph_.number({.name = {}, .type = type}, value);
   return position->second;
@@ -124,7 +130,8 @@ ir::NodeId Recorder::named_number(const std::string& name, ir::Type type, ir::Nu
     return id;
   }
   const auto& [id, old] = known->second;
-  if (graph_.type(id) != type || old.real != value.real || old.integer != value.integer) raise_name_clash(name, "numbers");
+  if (graph_.type(id) != type || old.real != value.real || old.integer != value.integer)
+    raise_name_clash(name, "numbers");
   return id;
 }
 
@@ -136,10 +143,13 @@ std::uint32_t Recorder::capture(const std::string& name, const TensorView& view)
     if (!name.empty() && slots[i].name == name) raise_name_clash(name, "captured tensors");
   }
   const std::string chosen = name.empty() ? "capture" + std::to_string(slots.size()) : name;
-  return graph_.capture({.name = chosen, .dtype = view.dtype, .rank = static_cast<std::uint32_t>(view.rank())}, view);
+  return graph_.capture(
+      {.name = chosen, .dtype = view.dtype, .rank = static_cast<std::uint32_t>(view.rank())}, view);
 }
 
-Recorder::Scope::Scope(Recorder& recorder) : previous_(current_recorder) { current_recorder = &recorder; }
+Recorder::Scope::Scope(Recorder& recorder) : previous_(current_recorder) {
+  current_recorder = &recorder;
+}
 
 Recorder::Scope::~Scope() { current_recorder = previous_; }
 

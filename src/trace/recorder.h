@@ -14,7 +14,8 @@ namespace tilewright::tracing {
 /// Paths that one mod may have.
 inline constexpr std::size_t kMaxPaths = 64;
 
-/// What handles record into while a mod runs: one graph for all mods of a program, and the path being run.
+/// What handles record into while a mod runs: one graph for all mods of a program, and the path
+/// being run.
 class Recorder {
  public:
   Recorder();
@@ -37,10 +38,12 @@ class Recorder {
   /// The condition under which the current point of the path is reached.
   ir::NodeId guard();
 
-  /// A number written in the mod. Each occurrence has its own slot; replays of the same path prefix find it again.
+  /// A number written in the mod. Each occurrence has its own slot; replays of the same path prefix
+  /// find it again.
   ir::NodeId number(double value);
   ir::NodeId number(std::int64_t value);
-  /// A number with a name: one slot however often it is used. Throws Error if the name has another value or type.
+  /// A number with a name: one slot however often it is used. Throws Error if the name has another
+  /// value or type.
   ir::NodeId named_number(const std::string& name, ir::Type type, ir::NumberValue value);
   /// The slot of a captured tensor. Throws Error if the name stands for another tensor.
   std::uint32_t capture(const std::string& name, const TensorView& view);

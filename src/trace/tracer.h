@@ -7,12 +7,14 @@
 
 namespace tilewright::tracing {
 
-/// Runs a mod once per path and joins the results by select. `run` calls the user's function and returns its result node.
+/// Runs a mod once per path and joins the results by select. `run` calls the user's function and
+/// returns its result node.
 class Tracer {
  public:
   Tracer(Recorder& recorder, char mod, std::function<ir::NodeId()> run);
 
-  /// The joined result. Throws Error{kTrace} past kMaxPaths paths, and where running a path twice differs (a side effect).
+  /// The joined result. Throws Error{kTrace} past kMaxPaths paths, and where running a path twice
+  /// differs (a side effect).
   ir::NodeId trace();
 
  private:
