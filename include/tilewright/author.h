@@ -9,6 +9,8 @@
 
 #include "tilewright/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 namespace author {
@@ -231,3 +233,5 @@ Value mean(const Vector& a);
 Value max(const Vector& a);
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

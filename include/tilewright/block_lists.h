@@ -5,6 +5,8 @@
 
 #include "tilewright/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 /// FlexAttention's block lists: for each (b, h, query block) how many key blocks and which. Sets:
@@ -22,3 +24,5 @@ struct BlockLists {
 };
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

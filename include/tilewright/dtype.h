@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 /// Element types of tensors. Values are part of the C ABI and of stored programs.
@@ -22,3 +24,5 @@ std::optional<DType> dtype_from_name(std::string_view name) noexcept;
 bool is_floating(DType dtype) noexcept;
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

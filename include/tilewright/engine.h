@@ -15,6 +15,8 @@
 #include "tilewright/program.h"
 #include "tilewright/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 class MaskMap;
@@ -157,3 +159,5 @@ Problem problem_from(const ForwardInputs& inputs, const ForwardOutputs& outputs)
 void merge_partials(const ForwardOutputs& a, const ForwardOutputs& b, const ForwardOutputs& into);
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

@@ -3,6 +3,8 @@
 #include <exception>
 #include <string>
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 /// What kind of mistake an Error reports. The C ABI returns these values, so they never change
@@ -48,3 +50,5 @@ class Error : public std::exception {
 const char* name(ErrorCode code) noexcept;
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

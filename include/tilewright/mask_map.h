@@ -10,6 +10,8 @@
 #include "tilewright/block_lists.h"
 #include "tilewright/program.h"
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 /// A half-open range of tokens.
@@ -93,3 +95,5 @@ struct TileCounts {
 enum class TileClass : std::uint8_t { kEmpty, kPartial, kFull };
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

@@ -6,6 +6,8 @@
 #include "tilewright/dtype.h"
 #include "tilewright/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 /// Where one sequence lies, as the device reads it. Mods see logical positions only: q_base + row,
@@ -67,3 +69,5 @@ struct Problem {
 };
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

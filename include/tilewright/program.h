@@ -12,12 +12,16 @@
 #include "tilewright/author.h"
 #include "tilewright/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
+#pragma GCC visibility push(hidden)
 namespace ir {
 class Program;
 struct Bindings;
 }  // namespace ir
+#pragma GCC visibility pop
 
 /// What attention does to one score: the traced structure of a score_mod and a mask_mod, plus the
 /// numbers and tensors they read. A value type; copies share the structure.
@@ -108,3 +112,5 @@ Program trace(Mods&&... mods) {
 }
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 /// One backend as this process sees it; what `doctor` prints.
@@ -21,3 +23,5 @@ std::vector<TargetInfo> targets();
 const char* version() noexcept;
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

@@ -8,6 +8,8 @@
 
 #include "tilewright/dtype.h"
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 /// A short list of extents or strides, stored inline so that a call allocates nothing.
@@ -70,3 +72,5 @@ std::string to_string(const Dims& dims);
 std::string to_string(Device device);
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop
