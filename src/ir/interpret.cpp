@@ -111,6 +111,12 @@ double Interpreter::score(double score, const Position& position) {
   return values_[*program_.roots().score].real;
 }
 
+float Interpreter::score_f32(float score, const Position& position) {
+  if (!program_.roots().score) return score;
+  evaluate<float>(score_nodes_, static_cast<double>(score), position);
+  return static_cast<float>(values_[*program_.roots().score].real);
+}
+
 std::vector<NodeValue> Interpreter::values(double score, const Position& position) {
   std::vector<NodeValue> all(program_.size());
   if (mask(position)) {

@@ -38,6 +38,8 @@ class Interpreter {
   /// score_mod; `score` where there is none. Call it for pairs whose mask holds: in all others
   /// subscripts are dead.
   double score(double score, const Position& position);
+  /// score_mod with every float rounded to fp32, as a plain fp32 computation has it.
+  float score_f32(float score, const Position& position);
 
   /// Every node's value for one score, score nodes in fp64, in program order.
   std::vector<NodeValue> values(double score, const Position& position);
