@@ -1,0 +1,198 @@
+#pragma once
+
+// Packing of Q (row-major, E padded) and of K and V into the panels that panel_product.h reads.
+//
+// K and V are one case: a panel holds B[depth][kColumns] with B = K^T (depth E) or B = V (depth
+// kv), so pack_key is pack_value of the transposed view. Pairs of depth rows are interleaved where
+// Gemm::kDepthStep is 2: [depth / 2][kColumns][2].
+//
+// Numeric notes: conversions to f32 and f64 are exact; bf16 is packed only from bf16.
+
+#include "panel_product.h"
+
+namespace tilewright::cpu {
+namespace {
+
+template <class Word>
+using Quad [[gnu::vector_size(4 * sizeof(Word)), gnu::may_alias]] = Word;
+
+/// Depth steps of one panel in the unit that the products broadcast (Factor).
+template <class Gemm>
+struct Panel {
+  typename Gemm::Packed* out;
+
+  typename Gemm::Packed& at(std::int64_t depth, std::int64_t column) const {
+    constexpr std::int64_t kStep = Gemm::kDepthStep;
+    return out[(depth / kStep * kColumns<Gemm> + column) * kStep + depth % kStep];
+  }
+};
+
+/// A rectangle of a panel and of its source.
+struct Region {
+  std::int64_t depth_begin, depth_end;
+  std::int64_t column_begin, column_end;
+};
+
+inline Bf16 to_packed(Bf16 value, Bf16 /*packed*/) { return value; }
+template <class Source>
+inline float to_packed(Source value, float /*packed*/) {
+  return convert<float>(value);
+}
+template <class Source>
+inline double to_packed(Source value, double /*packed*/) {
+  return convert<double>(value);
+}
+
+template <class Gemm, class Source>
+inline void pack_elements(const MatrixView& view, Panel<Gemm> panel, Region region) {
+  for (std::int64_t depth = region.depth_begin; depth < region.depth_end; ++depth) {
+    const Source* source = row_of<Source>(view, depth);
+    for (std::int64_t column = region.column_begin; column < region.column_end; ++column) {
+      panel.at(depth, column) =
+          to_packed(source[column * view.column_stride], typename Gemm::Packed{});
+    }
+  }
+}
+
+template <class Word>
+inline void transpose(Quad<Word> (&rows)[4]) {
+  const Quad<Word> low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+  const Quad<Word> low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+  const Quad<Word> high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+  const Quad<Word> high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+  rows[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+  rows[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+  rows[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+  rows[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+}
+
+/// Four depth steps of one column whose depth stride is 1. A pair of bf16 moves as one word.
+template <class Gemm, class Source>
+inline void load_quad(const Source* source, Quad<typename Gemm::Factor>& quad) {
+  using Word = typename Gemm::Factor;
+  if constexpr (sizeof(Source) * Gemm::kDepthStep == sizeof(Word)) {
+    __builtin_memcpy(&quad, source, sizeof(quad));
+  } else {
+    for (int lane = 0; lane < 4; ++lane) quad[lane] = convert<Word>(source[lane]);
+  }
+}
+
+/// Columns whose depth stride is 1 (K as usually stored): 4 x 4 blocks through registers.
+template <class Gemm, class Source>
+inline void pack_transposed(const MatrixView& view, Panel<Gemm> panel, Region region) {
+  using Word = typename Gemm::Factor;
+  constexpr std::int64_t kBlockDepth = 4 * Gemm::kDepthStep;
+  for (std::int64_t column = region.column_begin; column < region.column_end; column += 4) {
+    const Source* source = row_of<Source>(view, 0) + column * view.column_stride;
+    for (std::int64_t depth = 0; depth < region.depth_end; depth += kBlockDepth) {
+      Quad<Word> block[4];
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        load_quad<Gemm>(source + depth + i * view.column_stride, block[i]);
+      }
+      transpose<Word>(block);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        auto* target = &panel.at(depth + i * Gemm::kDepthStep, column);
+        __builtin_memcpy(target, &block[i], sizeof(block[i]));
+      }
+    }
+  }
+}
+
+/// Full-width rows whose column stride is 1 (V as usually stored).
+template <class Gemm, class Source>
+inline void pack_straight(const MatrixView& view, Panel<Gemm> panel, Region region) {
+  if constexpr (Gemm::kDepthStep == 1) {
+    for (std::int64_t depth = 0; depth < region.depth_end; ++depth) {
+      const Source* source = row_of<Source>(view, depth);
+      Gemm::store(&panel.at(depth, 0), Gemm::load(source));
+      Gemm::store(&panel.at(depth, Gemm::kLanes), Gemm::load(source + Gemm::kLanes));
+    }
+  } else {
+    for (std::int64_t depth = 0; depth < region.depth_end; depth += 2) {
+      const Source* even = row_of<Source>(view, depth);
+      const Source* odd = row_of<Source>(view, depth + 1);
+      Source* target = &panel.at(depth, 0);
+      for (std::int64_t column = 0; column < kColumns<Gemm>; ++column) {
+        target[2 * column] = even[column];
+        target[2 * column + 1] = odd[column];
+      }
+    }
+  }
+}
+
+/// One panel from a view of depth x (at most kColumns) columns; zeros up to padded_depth.
+template <class Gemm, class Source>
+inline void pack_panel(const MatrixView& view, Panel<Gemm> panel, std::int64_t padded_depth) {
+  const std::int64_t depth = view.rows;
+  const std::int64_t columns = view.columns;
+  if (columns < kColumns<Gemm> || depth < padded_depth) {
+    const auto elements = static_cast<std::uint64_t>(padded_depth * kColumns<Gemm>);
+    __builtin_memset(panel.out, 0, elements * sizeof(typename Gemm::Packed));
+  }
+  Region fast{0, 0, 0, 0};
+  if (view.column_stride == 1 && columns == kColumns<Gemm>) {
+    fast = {0, depth / Gemm::kDepthStep * Gemm::kDepthStep, 0, columns};
+    pack_straight<Gemm, Source>(view, panel, fast);
+  } else if (view.row_stride == 1) {
+    constexpr std::int64_t kBlockDepth = 4 * Gemm::kDepthStep;
+    fast = {0, depth / kBlockDepth * kBlockDepth, 0, columns / 4 * 4};
+    pack_transposed<Gemm, Source>(view, panel, fast);
+  }
+  pack_elements<Gemm, Source>(view, panel, {0, fast.depth_end, fast.column_end, columns});
+  pack_elements<Gemm, Source>(view, panel, {fast.depth_end, depth, 0, columns});
+}
+
+/// All panels of a view of depth x columns.
+template <class Gemm>
+inline void pack_panels(const MatrixView& view, void* packed, std::int64_t padded_depth) {
+  with_source<typename Gemm::Packed>(view.type, [&](auto tag) {
+    using Source = typename decltype(tag)::type;
+    Panel<Gemm> panel{static_cast<typename Gemm::Packed*>(packed)};
+    for (std::int64_t column = 0; column < view.columns; column += kColumns<Gemm>) {
+      MatrixView part = view;
+      part.data = row_of<Source>(view, 0) + column * view.column_stride;
+      part.columns = least(view.columns - column, kColumns<Gemm>);
+      pack_panel<Gemm, Source>(part, panel, padded_depth);
+      panel.out += padded_depth * kColumns<Gemm>;
+    }
+  });
+}
+
+template <class Gemm>
+void pack_key(const MatrixView& source, void* packed) {
+  MatrixView transposed = source;
+  transposed.rows = source.columns;
+  transposed.columns = source.rows;
+  transposed.row_stride = source.column_stride;
+  transposed.column_stride = source.row_stride;
+  pack_panels<Gemm>(transposed, packed, round_up(source.columns, Gemm::kDepthStep));
+}
+
+template <class Gemm>
+void pack_value(const MatrixView& source, void* packed) {
+  pack_panels<Gemm>(source, packed, round_up(source.rows, kColumns<Gemm>));
+}
+
+template <class Gemm>
+void pack_query(const MatrixView& source, void* packed) {
+  using Packed = typename Gemm::Packed;
+  with_source<Packed>(source.type, [&](auto tag) {
+    using Source = typename decltype(tag)::type;
+    const std::int64_t padded_depth = round_up(source.columns, Gemm::kDepthStep);
+    auto* out = static_cast<Packed*>(packed);
+    for (std::int64_t row = 0; row < source.rows; ++row, out += padded_depth) {
+      const Source* in = row_of<Source>(source, row);
+      for (std::int64_t column = 0; column < source.columns; ++column) {
+        out[column] = to_packed(in[column * source.column_stride], Packed{});
+      }
+      for (std::int64_t column = source.columns; column < padded_depth; ++column) {
+        out[column] = Packed{};
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tilewright::cpu
