@@ -14,10 +14,10 @@
 namespace tilewright::cpu {
 
 /// Storage type of an element in the caller's tensors, and compute type of a kernel.
-enum class ElementType : std::uint8_t { f64, f32, bf16, f16 };
+enum class ElementType : std::uint8_t { kF64, kF32, kF16, kBF16 };
 
 /// Instruction sets with kernels of their own, the most preferred last.
-enum class Isa : std::uint8_t { portable, avx2, avx512, avx512bf16, amx };
+enum class Isa : std::uint8_t { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 /// Largest E and Ev that a kernel serves.
 inline constexpr std::int64_t kMaxHeadDim = 512;

@@ -4,7 +4,7 @@
 //
 // K and V are one case: a panel holds B[depth][kColumns] with B = K^T (depth E) or B = V (depth
 // kv), so pack_key is pack_value of the transposed view. Pairs of depth rows are interleaved where
-// Gemm::kDepthStep is 2: [depth / 2][kColumns][2].
+// Gemm::kDepthStep is 2: [depth / 2][kColumns][2]. The depth E is padded to Gemm::kDepthMultiple.
 //
 // Numeric notes: conversions to f32 and f64 are exact; bf16 is packed only from bf16.
 
@@ -167,7 +167,7 @@ void pack_key(const MatrixView& source, void* packed) {
   transposed.columns = source.rows;
   transposed.row_stride = source.column_stride;
   transposed.column_stride = source.row_stride;
-  pack_panels<Gemm>(transposed, packed, round_up(source.columns, Gemm::kDepthStep));
+  pack_panels<Gemm>(transposed, packed, round_up(source.columns, Gemm::kDepthMultiple));
 }
 
 template <class Gemm>
@@ -180,7 +180,7 @@ void pack_query(const MatrixView& source, void* packed) {
   using Packed = typename Gemm::Packed;
   with_source<Packed>(source.type, [&](auto tag) {
     using Source = typename decltype(tag)::type;
-    const std::int64_t padded_depth = round_up(source.columns, Gemm::kDepthStep);
+    const std::int64_t padded_depth = round_up(source.columns, Gemm::kDepthMultiple);
     auto* out = static_cast<Packed*>(packed);
     for (std::int64_t row = 0; row < source.rows; ++row, out += padded_depth) {
       const Source* in = row_of<Source>(source, row);

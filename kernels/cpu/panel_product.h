@@ -13,7 +13,7 @@
 //
 // `Gemm` describes one instruction set and type:
 //   Accumulator, Register (kLanes accumulators), Factor (one broadcast unit of A: an element, or a
-//   pair of bf16), kDepthStep (elements in a Factor), kRows,
+//   pair of bf16), kDepthStep (elements in a Factor), Packed (type of an element), kRows,
 //   zero() load(const Accumulator*) store(Accumulator*, Register) multiply(Register, Register)
 //   broadcast(Accumulator), Panel load_panel(const unsigned char*), Panel spread(const Factor*),
 //   multiply_add(Panel spread_a, Panel b, Register c).
@@ -56,7 +56,7 @@ inline const typename Gemm::Factor* factor_at(const unsigned char* const* bases,
 }
 
 template <class Gemm, int kBlockRows>
-[[gnu::noinline]] void multiply_block(const Block<Gemm>& block) {
+[[gnu::noinline]] void multiply_block(Block<Gemm> block) {
   constexpr int kBases = (kBlockRows + 2) / 3;
   typename Gemm::Register sums[kBlockRows][2];
   const unsigned char* bases[kBases];

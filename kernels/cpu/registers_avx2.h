@@ -16,6 +16,7 @@ struct Avx2F32 {
   using Packed = float;
   static constexpr int kLanes = 8;
   static constexpr int kDepthStep = 1;
+  static constexpr int kDepthMultiple = 1;
   static constexpr int kRows = 6;  // 6 x 2 sums + 2 of B + 1 of A: 15 of 16 registers
 
   static Register zero() { return _mm256_setzero_ps(); }
@@ -52,6 +53,7 @@ struct Avx2F64 {
   using Packed = double;
   static constexpr int kLanes = 4;
   static constexpr int kDepthStep = 1;
+  static constexpr int kDepthMultiple = 1;
   static constexpr int kRows = 6;
 
   static Register zero() { return _mm256_setzero_pd(); }

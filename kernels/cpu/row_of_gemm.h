@@ -15,29 +15,36 @@ constexpr std::uint8_t source_bit(ElementType type) {
 }
 
 inline constexpr std::uint8_t kF32Sources =
-    source_bit(ElementType::f32) | source_bit(ElementType::bf16) | source_bit(ElementType::f16);
-inline constexpr std::uint8_t kF64Sources = kF32Sources | source_bit(ElementType::f64);
+    source_bit(ElementType::kF32) | source_bit(ElementType::kBF16) | source_bit(ElementType::kF16);
+inline constexpr std::uint8_t kF64Sources = kF32Sources | source_bit(ElementType::kF64);
 
+/// Everything but the tile products.
 template <class Gemm, class Simd>
-constexpr MicroKernel make_row(const char* name, Isa isa) {
+constexpr MicroKernel make_packing_row(const char* name, Isa isa) {
   const bool is_f64 = sizeof(typename Gemm::Accumulator) == sizeof(double);
   const bool is_bf16 = sizeof(typename Gemm::Packed) == sizeof(Bf16);
   MicroKernel row{};
   row.name = name;
   row.isa = isa;
-  row.compute = is_bf16 ? ElementType::bf16 : is_f64 ? ElementType::f64 : ElementType::f32;
-  row.accumulator = is_f64 ? ElementType::f64 : ElementType::f32;
-  row.sources = is_bf16 ? source_bit(ElementType::bf16) : is_f64 ? kF64Sources : kF32Sources;
+  row.compute = is_bf16 ? ElementType::kBF16 : is_f64 ? ElementType::kF64 : ElementType::kF32;
+  row.accumulator = is_f64 ? ElementType::kF64 : ElementType::kF32;
+  row.sources = is_bf16 ? source_bit(ElementType::kBF16) : is_f64 ? kF64Sources : kF32Sources;
   row.row_multiple = Gemm::kRows;
   row.column_multiple = kColumns<Gemm>;
-  row.depth_multiple = Gemm::kDepthStep;
+  row.depth_multiple = Gemm::kDepthMultiple;
   row.pack_query = pack_query<Gemm>;
   row.pack_key = pack_key<Gemm>;
   row.pack_value = pack_value<Gemm>;
-  row.score_tile = score_tile<Gemm>;
-  row.output_tile = output_tile<Gemm>;
   row.score_direct = score_direct<Simd>;
   row.output_direct = output_direct<Simd>;
+  return row;
+}
+
+template <class Gemm, class Simd>
+constexpr MicroKernel make_row(const char* name, Isa isa) {
+  MicroKernel row = make_packing_row<Gemm, Simd>(name, isa);
+  row.score_tile = score_tile<Gemm>;
+  row.output_tile = output_tile<Gemm>;
   return row;
 }
 

@@ -56,10 +56,10 @@ inline void with_source(ElementType type, const Body& body) {
     body(SourceTag<Bf16>{});
   } else {
     if constexpr (sizeof(Packed) == sizeof(double)) {
-      if (type == ElementType::f64) return body(SourceTag<double>{});
+      if (type == ElementType::kF64) return body(SourceTag<double>{});
     }
-    if (type == ElementType::bf16) return body(SourceTag<Bf16>{});
-    if (type == ElementType::f16) return body(SourceTag<Half>{});
+    if (type == ElementType::kBF16) return body(SourceTag<Bf16>{});
+    if (type == ElementType::kF16) return body(SourceTag<Half>{});
     body(SourceTag<float>{});
   }
 }

@@ -7,7 +7,7 @@
 
 namespace tilewright::cpu {
 
-constinit const MicroKernel kF32Avx2 = make_row<Avx2F32, Avx2F32>("f32_avx2", Isa::avx2);
-constinit const MicroKernel kF64Avx2 = make_row<Avx2F64, Avx2F64>("f64_avx2", Isa::avx2);
+constinit const MicroKernel kF32Avx2 = make_row<Avx2F32, Avx2F32>("f32_avx2", Isa::kAvx2);
+constinit const MicroKernel kF64Avx2 = make_row<Avx2F64, Avx2F64>("f64_avx2", Isa::kAvx2);
 
 }  // namespace tilewright::cpu

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "micro_kernel.h"
+#include "kernels/cpu/micro_kernel.h"
 
 namespace tilewright::cpu {
 
@@ -41,9 +41,9 @@ std::vector<KernelVerdict> judge_micro_kernels(ElementType source, std::optional
                                                const CpuFeatures& features);
 
 /// The first usable row of judge_micro_kernels. The portable rows serve every type, so there is
-/// one unless `forced` names what the CPU lacks or what has no row for `source`: that is an Error.
-/// An instruction set without bf16 products serves bf16 with its f32 row, so forcing works by CPU
-/// generation: forced avx512bf16 or amx fall back to the avx512 rows for f32, f64 and f16.
+/// one unless `forced` names what the CPU lacks: that is an Error that says so.
+/// Forcing works by CPU generation: avx2, avx512 and portable serve bf16 with their f32 rows, and
+/// avx512bf16 and amx serve f32, f64 and f16 with the rows of avx512.
 const MicroKernel& choose_micro_kernel(ElementType source, std::optional<Isa> forced,
                                        const CpuFeatures& features);
 
