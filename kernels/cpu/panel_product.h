@@ -55,37 +55,58 @@ inline const typename Gemm::Factor* factor_at(const unsigned char* const* bases,
   return reinterpret_cast<const typename Gemm::Factor*>(address);
 }
 
+/// The running state of a block: 2 sums a row, the bases of A, the row of B that comes next.
 template <class Gemm, int kBlockRows>
-[[gnu::noinline]] void multiply_block(Block<Gemm> block) {
-  constexpr int kBases = (kBlockRows + 2) / 3;
+struct Running {
+  static constexpr int kBases = (kBlockRows + 2) / 3;
+  static constexpr std::int64_t kPanelBytes = sizeof(typename Gemm::Register);
+
   typename Gemm::Register sums[kBlockRows][2];
   const unsigned char* bases[kBases];
-  const std::int64_t stride = block.a_stride_bytes;
+  const unsigned char* b;
+
+  /// kSteps depth steps at constant offsets, then one advance of every pointer.
+  template <int kSteps>
+  [[gnu::always_inline]] inline void advance(std::int64_t a_stride_bytes) {
+#pragma GCC unroll 4
+    for (int step = 0; step < kSteps; ++step) {
+      const auto b0 = Gemm::load_panel(b + 2 * step * kPanelBytes);
+      const auto b1 = Gemm::load_panel(b + (2 * step + 1) * kPanelBytes);
 #pragma GCC unroll 16
-  for (int base = 0; base < kBases; ++base) bases[base] = block.a + base * 3 * stride;
-#pragma GCC unroll 16
-  for (int row = 0; row < kBlockRows; ++row) {
-    sums[row][0] = initial(block, row, 0);
-    sums[row][1] = initial(block, row, 1);
-  }
-  const unsigned char* b = block.b;
-  for (std::int64_t step = block.depth_steps; step > 0; --step) {
-    const auto b0 = Gemm::load_panel(b);
-    const auto b1 = Gemm::load_panel(b + sizeof(b0));
-    b += 2 * sizeof(b0);
-#pragma GCC unroll 16
-    for (int row = 0; row < kBlockRows; ++row) {
-      const auto a = Gemm::spread(factor_at<Gemm>(bases, row, stride));
-      sums[row][0] = Gemm::multiply_add(a, b0, sums[row][0]);
-      sums[row][1] = Gemm::multiply_add(a, b1, sums[row][1]);
+      for (int row = 0; row < kBlockRows; ++row) {
+        const auto a = Gemm::spread(factor_at<Gemm>(bases, row, a_stride_bytes) + step);
+        sums[row][0] = Gemm::multiply_add(a, b0, sums[row][0]);
+        sums[row][1] = Gemm::multiply_add(a, b1, sums[row][1]);
+      }
     }
+    b += 2 * kSteps * kPanelBytes;
 #pragma GCC unroll 16
-    for (int base = 0; base < kBases; ++base) bases[base] += sizeof(typename Gemm::Factor);
+    for (int base = 0; base < kBases; ++base) bases[base] += kSteps * sizeof(typename Gemm::Factor);
+  }
+};
+
+template <class Gemm, int kBlockRows>
+[[gnu::noinline]] void multiply_block(Block<Gemm> block) {
+  constexpr int kUnroll = 2;  // pointer updates cost issue slots; more steps spill sums
+  Running<Gemm, kBlockRows> running;
+  const std::int64_t stride = block.a_stride_bytes;
+  running.b = block.b;
+#pragma GCC unroll 16
+  for (int base = 0; base < running.kBases; ++base) {
+    running.bases[base] = block.a + base * 3 * stride;
   }
 #pragma GCC unroll 16
   for (int row = 0; row < kBlockRows; ++row) {
-    Gemm::store(block.c + row * block.c_stride, sums[row][0]);
-    Gemm::store(block.c + row * block.c_stride + Gemm::kLanes, sums[row][1]);
+    running.sums[row][0] = initial(block, row, 0);
+    running.sums[row][1] = initial(block, row, 1);
+  }
+  std::int64_t steps = block.depth_steps;
+  for (; steps >= kUnroll; steps -= kUnroll) running.template advance<kUnroll>(stride);
+  for (; steps > 0; --steps) running.template advance<1>(stride);
+#pragma GCC unroll 16
+  for (int row = 0; row < kBlockRows; ++row) {
+    Gemm::store(block.c + row * block.c_stride, running.sums[row][0]);
+    Gemm::store(block.c + row * block.c_stride + Gemm::kLanes, running.sums[row][1]);
   }
 }
 
