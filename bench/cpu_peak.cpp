@@ -61,8 +61,8 @@ struct Tile {
     return {stored.data, source, size.kv, size.head_dim, size.head_dim, 1};
   }
   void score_tile() const {
-    kernel.score_tile({query.data, key.data, score.data, size.kv, size.rows, size.kv,
-                       size.head_dim});
+    kernel.score_tile(
+        {query.data, key.data, score.data, size.kv, size.rows, size.kv, size.head_dim});
   }
   void output_tile() const {
     kernel.output_tile({.probability = probability.data,
@@ -104,21 +104,20 @@ struct Result {
 
 void print_json(const Result& r) {
   const bench::Measurement& m = r.measured;
-  std::printf(
-      R"({"kernel":"%s","what":"%s","rows":%ld,"kv":%ld,"head_dim":%ld,"unit":"%s",)"
-      R"("median":%.2f,"least":%.2f,"most":%.2f,"peak":%.2f,"share_of_peak":%.3f})"
-      "\n",
-      r.kernel.name, r.what, static_cast<long>(r.size.rows), static_cast<long>(r.size.kv),
-      static_cast<long>(r.size.head_dim), r.is_bytes ? "GB/s" : "GFLOP/s", m.rate.median,
-      m.rate.least, m.rate.most, m.ceiling.median, r.is_bytes ? 0 : m.share.median);
+  std::printf(R"({"kernel":"%s","what":"%s","rows":%ld,"kv":%ld,"head_dim":%ld,"unit":"%s",)"
+              R"("median":%.2f,"least":%.2f,"most":%.2f,"peak":%.2f,"share_of_peak":%.3f})"
+              "\n",
+              r.kernel.name, r.what, static_cast<long>(r.size.rows), static_cast<long>(r.size.kv),
+              static_cast<long>(r.size.head_dim), r.is_bytes ? "GB/s" : "GFLOP/s", m.rate.median,
+              m.rate.least, m.rate.most, m.ceiling.median, r.is_bytes ? 0 : m.share.median);
 }
 
 void print_text(const Result& r) {
   const bench::Measurement& m = r.measured;
   std::printf("%-16s %-13s rows %3ld kv %3ld hd %3ld %8.1f %-7s [%.1f, %.1f]", r.kernel.name,
               r.what, static_cast<long>(r.size.rows), static_cast<long>(r.size.kv),
-              static_cast<long>(r.size.head_dim), m.rate.median,
-              r.is_bytes ? "GB/s" : "GFLOP/s", m.rate.least, m.rate.most);
+              static_cast<long>(r.size.head_dim), m.rate.median, r.is_bytes ? "GB/s" : "GFLOP/s",
+              m.rate.least, m.rate.most);
   if (!r.is_bytes) {
     std::printf("  %5.1f %% of %.1f [%.1f %%, %.1f %%]", 100 * m.share.median, m.ceiling.median,
                 100 * m.share.least, 100 * m.share.most);

@@ -36,7 +36,8 @@ struct MatrixView {
 };
 
 /// S = Q * K^T for packed Q and K. Writes score[r][j] for r < rows and every j below kv rounded up
-/// to MicroKernel::column_multiple; the columns past the packed keys come out as products with zero.
+/// to MicroKernel::column_multiple; the columns past the packed keys come out as products with
+/// zero.
 struct ScoreTile {
   const void* query;          ///< pack_query's result, at a row of the caller's choice
   const void* key;            ///< pack_key's result, at a multiple of column_multiple keys
@@ -87,12 +88,12 @@ struct DirectOutput {
 /// One row of the table of micro-kernels. All functions are pure, allocate nothing, never throw
 /// and may run on any number of threads.
 struct MicroKernel {
-  const char* name;         ///< for example "f32_avx2"
-  Isa isa;                  ///< what the CPU must have
-  ElementType compute;      ///< type of packed Q, K, V and of P in output_tile: f32, f64 or bf16
-  ElementType accumulator;  ///< type of S, O and row_factor: f64 for f64, else f32
-  std::uint8_t sources;     ///< bit 1 << ElementType is set for each storage type packing accepts
-  std::int64_t row_multiple;     ///< work items of a multiple of it use the registers best
+  const char* name;           ///< for example "f32_avx2"
+  Isa isa;                    ///< what the CPU must have
+  ElementType compute;        ///< type of packed Q, K, V and of P in output_tile: f32, f64 or bf16
+  ElementType accumulator;    ///< type of S, O and row_factor: f64 for f64, else f32
+  std::uint8_t sources;       ///< bit 1 << ElementType is set for each storage type packing accepts
+  std::int64_t row_multiple;  ///< work items of a multiple of it use the registers best
   std::int64_t column_multiple;  ///< kv and Ev are padded to it
   std::int64_t depth_multiple;   ///< E, and kv as the depth of P * V, are padded to it
 

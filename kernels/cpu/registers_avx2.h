@@ -74,8 +74,7 @@ struct Avx2F64 {
     return _mm256_fmadd_pd(a, b, c);
   }
   static double sum(Register value) {
-    const __m128d half =
-        _mm_add_pd(_mm256_castpd256_pd128(value), _mm256_extractf128_pd(value, 1));
+    const __m128d half = _mm_add_pd(_mm256_castpd256_pd128(value), _mm256_extractf128_pd(value, 1));
     return _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)));
   }
 

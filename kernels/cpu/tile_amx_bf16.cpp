@@ -6,7 +6,8 @@
 //   A1       C2                          C3        rows 16..31
 //
 // A  Q or P, row-major bf16, 32 elements of the depth a step, loaded in place
-// B  a panel of 32 columns, [depth / 2][32][2]: the layout of the vdpbf16ps kernel, so packing is shared
+// B  a panel of 32 columns, [depth / 2][32][2]: the layout of the vdpbf16ps kernel, so packing is
+// shared
 //
 // A product has a latency of 52 cycles and one starts every 16 (Intel optimisation manual, chapter
 // on AMX): four independent sums keep the unit busy, and their 4 loads of 8 cycles hide behind it.
@@ -27,9 +28,9 @@ namespace {
 
 inline constexpr std::int64_t kTileRows = 16;
 inline constexpr std::int64_t kBlockRows = 2 * kTileRows;
-inline constexpr std::int64_t kStepDepth = 32;               // bf16 in one tile row
-inline constexpr std::int64_t kPanelPairBytes = 32 * 4;      // one pair of depth rows of a panel
-inline constexpr std::int64_t kTileColumnsBytes = 16 * 4;    // 16 columns of a panel, or of C
+inline constexpr std::int64_t kStepDepth = 32;             // bf16 in one tile row
+inline constexpr std::int64_t kPanelPairBytes = 32 * 4;    // one pair of depth rows of a panel
+inline constexpr std::int64_t kTileColumnsBytes = 16 * 4;  // 16 columns of a panel, or of C
 
 /// What packing needs to know (see panel_product.h).
 struct AmxBf16 : Avx512F32 {
@@ -59,8 +60,9 @@ struct TileConfigs {
 
 constexpr TileConfig config_for(std::int64_t block_rows) {
   const std::int64_t upper = block_rows < kTileRows ? block_rows : kTileRows;
-  const std::int64_t rows[8] = {upper, upper, block_rows - upper, block_rows - upper,
-                                upper, block_rows - upper, kTileRows, kTileRows};
+  const std::int64_t rows[8] = {
+      upper,     upper,    block_rows - upper, block_rows - upper, upper, block_rows - upper,
+      kTileRows, kTileRows};
   TileConfig config{};
   config.palette = 1;
   for (int tile = 0; tile < 8; ++tile) {

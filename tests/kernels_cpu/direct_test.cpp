@@ -19,13 +19,13 @@ struct Problem {
 };
 
 Problem random_problem(Random& random, Data data) {
-  return {.rows = pick(random, 1, 9),
-          .kv = pick(random, 1, 70),
-          .head_dim = pick(random, 0, 5) == 0 ? pick(random, 300, kMaxHeadDim)
-                                              : pick(random, 1, 140),
-          .query_layout = static_cast<Layout>(pick(random, 0, kLayouts - 1)),
-          .key_layout = static_cast<Layout>(pick(random, 0, kLayouts - 1)),
-          .data = data};
+  return {
+      .rows = pick(random, 1, 9),
+      .kv = pick(random, 1, 70),
+      .head_dim = pick(random, 0, 5) == 0 ? pick(random, 300, kMaxHeadDim) : pick(random, 1, 140),
+      .query_layout = static_cast<Layout>(pick(random, 0, kLayouts - 1)),
+      .key_layout = static_cast<Layout>(pick(random, 0, kLayouts - 1)),
+      .data = data};
 }
 
 std::string text(const Problem& p) {
@@ -37,8 +37,8 @@ std::string text(const Problem& p) {
 
 void check_scores(const KernelCase& kernel_case, const Problem& p, Random& random) {
   const MicroKernel& kernel = *kernel_case.kernel;
-  const StoredMatrix query = random_matrix(random, kernel_case.source, {p.rows, p.head_dim},
-                                           p.query_layout, p.data);
+  const StoredMatrix query =
+      random_matrix(random, kernel_case.source, {p.rows, p.head_dim}, p.query_layout, p.data);
   const StoredMatrix key =
       random_matrix(random, kernel_case.source, {p.kv, p.head_dim}, p.key_layout, p.data);
   RowMajor score(kernel.accumulator, p.rows, p.kv + 3);

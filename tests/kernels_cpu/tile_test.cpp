@@ -62,12 +62,11 @@ void expect_scores(const MicroKernel& kernel, const Problem& problem, RowMajor& 
 
 void check_scores(const KernelCase& kernel_case, const Problem& problem, Random& random) {
   const MicroKernel& kernel = *kernel_case.kernel;
-  const StoredMatrix query = random_matrix(random, kernel_case.source,
-                                           {problem.rows, problem.head_dim}, problem.first_layout,
-                                           problem.data);
-  const StoredMatrix key = random_matrix(random, kernel_case.source,
-                                         {problem.kv, problem.head_dim}, problem.second_layout,
-                                         problem.data);
+  const StoredMatrix query =
+      random_matrix(random, kernel_case.source, {problem.rows, problem.head_dim},
+                    problem.first_layout, problem.data);
+  const StoredMatrix key = random_matrix(random, kernel_case.source, {problem.kv, problem.head_dim},
+                                         problem.second_layout, problem.data);
   AlignedBuffer packed_query(packed_query_bytes(kernel, problem.rows, problem.head_dim));
   AlignedBuffer packed_key(packed_key_bytes(kernel, problem.kv, problem.head_dim));
   kernel.pack_query(query.view, packed_query.data());
@@ -106,8 +105,12 @@ TEST_P(TileTest, ScoresRoundOnceATerm) {
 TEST_P(TileTest, ScoresAtEveryEdge) {
   Random random(3);
   for (std::int64_t i = 1; i <= 2 * kernel().row_multiple + 2; ++i) {
-    const Problem problem{i, 2 * kernel().column_multiple + 1 - i % kernel().column_multiple, 7 + i,
-                          Layout::kPaddedRows, Layout::kPaddedRows, Data::kExact};
+    const Problem problem{i,
+                          2 * kernel().column_multiple + 1 - i % kernel().column_multiple,
+                          7 + i,
+                          Layout::kPaddedRows,
+                          Layout::kPaddedRows,
+                          Data::kExact};
     SCOPED_TRACE(text(problem));
     ASSERT_NO_FATAL_FAILURE(check_scores(GetParam(), problem, random));
   }
@@ -133,8 +136,8 @@ OutputOperands random_operands(const KernelCase& kernel_case, const OutputCall& 
   const MicroKernel& kernel = *kernel_case.kernel;
   const Problem& p = call.problem;
   const std::int64_t kv = p.kv - call.kv_begin;
-  const std::int64_t read = (kv + kernel.depth_multiple - 1) / kernel.depth_multiple *
-                            kernel.depth_multiple;
+  const std::int64_t read =
+      (kv + kernel.depth_multiple - 1) / kernel.depth_multiple * kernel.depth_multiple;
   const std::int64_t columns = padded_columns(kernel, p.head_dim);
   OutputOperands operands{
       random_matrix(random, kernel_case.source, {p.kv, p.head_dim}, p.second_layout, p.data),
@@ -220,8 +223,12 @@ TEST_P(TileTest, OutputsRoundOnceATerm) {
 TEST_P(TileTest, OutputsAtEveryEdge) {
   Random random(6);
   for (std::int64_t i = 1; i <= 2 * kernel().row_multiple + 2; ++i) {
-    const Problem problem{i, 7 + i, 2 * kernel().column_multiple + 1 - i % kernel().column_multiple,
-                          Layout::kPaddedRows, Layout::kPaddedRows, Data::kExact};
+    const Problem problem{i,
+                          7 + i,
+                          2 * kernel().column_multiple + 1 - i % kernel().column_multiple,
+                          Layout::kPaddedRows,
+                          Layout::kPaddedRows,
+                          Data::kExact};
     SCOPED_TRACE(text(problem));
     ASSERT_NO_FATAL_FAILURE(check_output(GetParam(), {problem, 0, i % 2 == 0}, random));
   }
@@ -232,8 +239,7 @@ TEST_P(TileTest, NaNStaysInItsRow) {
   Random random(7);
   const std::int64_t rows = 2 * kernel().row_multiple + 1;
   const std::int64_t kv = kernel().column_multiple;
-  StoredMatrix query =
-      random_matrix(random, source(), {rows, 33}, Layout::kPlain, Data::kExact);
+  StoredMatrix query = random_matrix(random, source(), {rows, 33}, Layout::kPlain, Data::kExact);
   const StoredMatrix key = random_matrix(random, source(), {kv, 33}, Layout::kPlain, Data::kExact);
   const std::int64_t spoiled = pick(random, 0, rows - 1);
   encode(std::nan(""), source(), query.bytes.data() + spoiled * 33 * bytes_of(source()));

@@ -51,7 +51,8 @@ std::optional<std::string> missing_feature(Isa isa, const CpuFeatures& features)
       return "needs avx512_bf16: this CPU lacks it";
     case Isa::kAmx:
       if (features.amx_bf16) return std::nullopt;
-      return "needs amx_tile and amx_bf16: this CPU lacks them or the system refuses the tile state";
+      return "needs amx_tile and amx_bf16: this CPU lacks them or the system refuses the tile "
+             "state";
   }
   return "unknown instruction set";
 }

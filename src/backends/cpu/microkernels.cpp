@@ -8,9 +8,9 @@
 namespace tilewright::cpu {
 namespace {
 
-constexpr std::array<const MicroKernel*, 8> kRows = {
-    &kBf16Amx, &kBf16Avx512, &kF32Avx512, &kF64Avx512, &kF32Avx2, &kF64Avx2, &kF32Portable,
-    &kF64Portable};
+constexpr std::array<const MicroKernel*, 8> kRows = {&kBf16Amx,     &kBf16Avx512, &kF32Avx512,
+                                                     &kF64Avx512,   &kF32Avx2,    &kF64Avx2,
+                                                     &kF32Portable, &kF64Portable};
 
 constexpr std::array<std::string_view, 5> kIsaNames = {"portable", "avx2", "avx512", "avx512bf16",
                                                        "amx"};
@@ -131,9 +131,9 @@ std::int64_t packed_key_bytes(const MicroKernel& kernel, std::int64_t kv, std::i
 }
 
 std::int64_t packed_value_bytes(const MicroKernel& kernel, std::int64_t kv, std::int64_t columns) {
-  return round_up(padded_columns(kernel, kv) * padded_columns(kernel, columns) *
-                      element_bytes(kernel.compute),
-                  kPanelAlignment);
+  return round_up(
+      padded_columns(kernel, kv) * padded_columns(kernel, columns) * element_bytes(kernel.compute),
+      kPanelAlignment);
 }
 
 }  // namespace tilewright::cpu
