@@ -17,7 +17,6 @@
 namespace {
 
 using namespace tilewright;
-using cpu::ElementType;
 using cpu::MicroKernel;
 
 struct Buffer {
@@ -44,16 +43,15 @@ struct Tile {
       : kernel(row),
         size(tile_size),
         source(row.compute),
-        key_bytes(size.kv * size.head_dim * cpu::element_bytes(source)),
+        key_bytes(size.kv * size.head_dim * size_bytes(source)),
         stored(key_bytes),
         query(cpu::packed_query_bytes(row, size.rows, size.head_dim)),
         key(cpu::packed_key_bytes(row, size.kv, size.head_dim)),
         value(cpu::packed_value_bytes(row, size.kv, size.head_dim)),
-        score(size.rows * size.kv * cpu::element_bytes(row.accumulator)),
-        probability(size.rows * size.kv * cpu::element_bytes(row.accumulator)),
-        output(size.rows * cpu::padded_columns(row, size.head_dim) *
-               cpu::element_bytes(row.accumulator)),
-        factor(size.rows * cpu::element_bytes(row.accumulator)) {}
+        score(size.rows * size.kv * size_bytes(row.accumulator)),
+        probability(size.rows * size.kv * size_bytes(row.accumulator)),
+        output(size.rows * cpu::padded_columns(row, size.head_dim) * size_bytes(row.accumulator)),
+        factor(size.rows * size_bytes(row.accumulator)) {}
 
   std::int64_t operations() const { return 2 * size.rows * size.kv * size.head_dim; }
 
@@ -89,7 +87,7 @@ struct Tile {
 
   const MicroKernel& kernel;
   TileSize size;
-  ElementType source;
+  DType source;
   std::int64_t key_bytes;
   Buffer stored, query, key, value, score, probability, output, factor;
 };

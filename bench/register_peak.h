@@ -139,7 +139,7 @@ inline constexpr int kPeakSums = 12;  // independent sums: latency 4 to 6 x 2 a 
 
 /// The loop whose instruction is the one that `kernel` multiplies with.
 inline PeakLoop peak_loop(const cpu::MicroKernel& kernel) {
-  const bool f64 = kernel.compute == cpu::ElementType::kF64;
+  const bool f64 = kernel.compute == DType::kF64;
   switch (kernel.isa) {
     case cpu::Isa::kPortable:
       return f64 ? peak_f64_portable : peak_f32_portable;

@@ -11,10 +11,9 @@
 
 #include <cstdint>
 
-namespace tilewright::cpu {
+#include "tilewright/dtype.h"
 
-/// Storage type of an element in the caller's tensors, and compute type of a kernel.
-enum class ElementType : std::uint8_t { kF64, kF32, kF16, kBF16 };
+namespace tilewright::cpu {
 
 /// Instruction sets with kernels of their own, the most preferred last.
 enum class Isa : std::uint8_t { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
@@ -28,7 +27,7 @@ inline constexpr std::int64_t kPanelAlignment = 64;
 /// A matrix in the caller's memory. Strides count elements, may be 0 (expanded) or negative.
 struct MatrixView {
   const void* data;
-  ElementType type;
+  DType type;
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t row_stride;
@@ -90,9 +89,9 @@ struct DirectOutput {
 struct MicroKernel {
   const char* name;           ///< for example "f32_avx2"
   Isa isa;                    ///< what the CPU must have
-  ElementType compute;        ///< type of packed Q, K, V and of P in output_tile: f32, f64 or bf16
-  ElementType accumulator;    ///< type of S, O and row_factor: f64 for f64, else f32
-  std::uint8_t sources;       ///< bit 1 << ElementType is set for each storage type packing accepts
+  DType compute;              ///< type of packed Q, K, V and of P in output_tile: f32, f64 or bf16
+  DType accumulator;          ///< type of S, O and row_factor: f64 for f64, else f32
+  std::uint8_t sources;       ///< bit 1 << DType is set for each storage type packing accepts
   std::int64_t row_multiple;  ///< work items of a multiple of it use the registers best
   std::int64_t column_multiple;  ///< kv and Ev are padded to it
   std::int64_t depth_multiple;   ///< E, and kv as the depth of P * V, are padded to it

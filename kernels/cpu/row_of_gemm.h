@@ -10,13 +10,13 @@
 namespace tilewright::cpu {
 namespace {
 
-constexpr std::uint8_t source_bit(ElementType type) {
+constexpr std::uint8_t source_bit(DType type) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(type));
 }
 
 inline constexpr std::uint8_t kF32Sources =
-    source_bit(ElementType::kF32) | source_bit(ElementType::kBF16) | source_bit(ElementType::kF16);
-inline constexpr std::uint8_t kF64Sources = kF32Sources | source_bit(ElementType::kF64);
+    source_bit(DType::kF32) | source_bit(DType::kBF16) | source_bit(DType::kF16);
+inline constexpr std::uint8_t kF64Sources = kF32Sources | source_bit(DType::kF64);
 
 /// Everything but the tile products.
 template <class Gemm, class Simd>
@@ -26,9 +26,9 @@ constexpr MicroKernel make_packing_row(const char* name, Isa isa) {
   MicroKernel row{};
   row.name = name;
   row.isa = isa;
-  row.compute = is_bf16 ? ElementType::kBF16 : is_f64 ? ElementType::kF64 : ElementType::kF32;
-  row.accumulator = is_f64 ? ElementType::kF64 : ElementType::kF32;
-  row.sources = is_bf16 ? source_bit(ElementType::kBF16) : is_f64 ? kF64Sources : kF32Sources;
+  row.compute = is_bf16 ? DType::kBF16 : is_f64 ? DType::kF64 : DType::kF32;
+  row.accumulator = is_f64 ? DType::kF64 : DType::kF32;
+  row.sources = is_bf16 ? source_bit(DType::kBF16) : is_f64 ? kF64Sources : kF32Sources;
   row.row_multiple = Gemm::kRows;
   row.column_multiple = kColumns<Gemm>;
   row.depth_multiple = Gemm::kDepthMultiple;

@@ -51,15 +51,15 @@ struct SourceTag {
 /// Calls body(SourceTag<T>) with the T that stores `type`, among those that kernels with Packed
 /// operands accept (MicroKernel::sources); the others are not even compiled for it.
 template <class Packed, class Body>
-inline void with_source(ElementType type, const Body& body) {
+inline void with_source(DType type, const Body& body) {
   if constexpr (sizeof(Packed) == sizeof(Bf16)) {
     body(SourceTag<Bf16>{});
   } else {
     if constexpr (sizeof(Packed) == sizeof(double)) {
-      if (type == ElementType::kF64) return body(SourceTag<double>{});
+      if (type == DType::kF64) return body(SourceTag<double>{});
     }
-    if (type == ElementType::kBF16) return body(SourceTag<Bf16>{});
-    if (type == ElementType::kF16) return body(SourceTag<Half>{});
+    if (type == DType::kBF16) return body(SourceTag<Bf16>{});
+    if (type == DType::kF16) return body(SourceTag<Half>{});
     body(SourceTag<float>{});
   }
 }

@@ -71,7 +71,7 @@ TEST_P(DirectTest, ScoresMatch) {
 
 void check_output(const KernelCase& kernel_case, const Problem& p, Random& random) {
   const MicroKernel& kernel = *kernel_case.kernel;
-  const ElementType accumulator = kernel.accumulator;
+  const DType accumulator = kernel.accumulator;
   const bool rescales = pick(random, 0, 1) == 1;
   const StoredMatrix value =
       random_matrix(random, kernel_case.source, {p.kv, p.head_dim}, p.key_layout, p.data);
@@ -80,14 +80,10 @@ void check_output(const KernelCase& kernel_case, const Problem& p, Random& rando
   RowMajor output(accumulator, p.rows, columns);
   RowMajor before(accumulator, p.rows, columns);
   RowMajor factor(accumulator, 1, p.rows);
+  probability.set_random(random, {p.rows, p.kv}, p.data);
+  before.set_random(random, {p.rows, columns}, p.data);
+  output.copy_from(before, {p.rows, columns});
   for (std::int64_t row = 0; row < p.rows; ++row) {
-    for (std::int64_t j = 0; j < p.kv; ++j) {
-      probability.set(row, j, random_value(random, accumulator, p.data));
-    }
-    for (std::int64_t c = 0; c < columns; ++c) {
-      before.set(row, c, random_value(random, accumulator, p.data));
-      output.set(row, c, before.get(row, c));
-    }
     factor.set(0, row, std::ldexp(1.0, static_cast<int>(pick(random, -2, 1))));
   }
   kernel.output_direct({.probability = probability.data(),

@@ -8,6 +8,7 @@ namespace tilewright::cpu::test {
 namespace {
 
 class PackTest : public KernelTest {};
+class ConversionTest : public KernelTest {};
 
 void expect_same(double got, double expected, std::size_t pattern) {
   if (std::isnan(expected)) {
@@ -20,8 +21,7 @@ void expect_same(double got, double expected, std::size_t pattern) {
 
 // 128 rows x 512 columns hold all 65536 patterns; V goes through the vector conversion, Q through
 // the scalar one.
-TEST_P(PackTest, EveryTwoBytePatternConvertsExactly) {
-  if (bytes_of(source()) != 2) GTEST_SKIP() << name_of(source()) << " has too many patterns";
+TEST_P(ConversionTest, EveryTwoBytePatternConvertsExactly) {
   std::vector<std::uint16_t> patterns(65536);
   for (std::size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<std::uint16_t>(i);
   const MatrixView view{patterns.data(), source(), 128, 512, 512, 1};
@@ -31,7 +31,7 @@ TEST_P(PackTest, EveryTwoBytePatternConvertsExactly) {
   kernel().pack_value(view, value.data());
   const std::int64_t size = bytes_of(kernel().compute);
   const std::int64_t width = kernel().column_multiple;
-  const std::int64_t interleave = kernel().compute == ElementType::kBF16 ? 2 : 1;
+  const std::int64_t interleave = kernel().compute == DType::kBF16 ? 2 : 1;
   for (std::int64_t row = 0; row < 128; ++row) {
     for (std::int64_t column = 0; column < 512; ++column) {
       const auto pattern = static_cast<std::size_t>(row * 512 + column);
@@ -73,6 +73,7 @@ TEST_P(PackTest, PaddingIsZero) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(EveryRow, ConversionTest, testing::ValuesIn(two_byte_cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(EveryRow, PackTest, testing::ValuesIn(kernel_cases()), case_name);
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/half.h"
+
 namespace tilewright::cpu::test {
 namespace {
 
@@ -33,96 +35,53 @@ Strides strides_of(Layout layout, Shape shape) {
   return {shape.columns, 1};
 }
 
-// binary16 of a value that it represents as a normal number, zero or NaN.
-std::uint16_t half_bits(double value) {
-  if (std::isnan(value)) return 0x7e00;
-  if (value == 0) return 0;
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  const std::uint32_t exponent = (bits >> 23 & 0xff) - 112;
-  return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | exponent << 10 | (bits >> 13 & 0x3ff));
+template <class Element>
+void put(unsigned char* place, Element element) {
+  std::memcpy(place, &element, sizeof(element));
 }
 
-double half_value(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 0x1f;
-  const double fraction = bits & 0x3ff;
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) {
-    return fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
-                         : sign * std::numeric_limits<double>::infinity();
-  }
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(1024 + fraction, exponent - 25);
+template <class Element>
+Element take(const unsigned char* place) {
+  Element element;
+  std::memcpy(&element, place, sizeof(element));
+  return element;
 }
 
 }  // namespace
 
-std::int64_t bytes_of(ElementType type) {
-  return type == ElementType::kF64 ? 8 : type == ElementType::kF32 ? 4 : 2;
-}
+std::int64_t bytes_of(DType type) { return static_cast<std::int64_t>(size_bytes(type)); }
 
-std::string name_of(ElementType type) {
-  constexpr const char* kNames[] = {"f64", "f32", "f16", "bf16"};
-  return kNames[static_cast<std::size_t>(type)];
-}
-
-void encode(double value, ElementType type, unsigned char* place) {
+void encode(double value, DType type, unsigned char* place) {
   const auto single = static_cast<float>(value);
-  const std::uint16_t half = half_bits(value);
-  const auto brain = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(single) >> 16);
-  switch (type) {
-    case ElementType::kF64:
-      std::memcpy(place, &value, sizeof(value));
-      break;
-    case ElementType::kF32:
-      std::memcpy(place, &single, sizeof(single));
-      break;
-    case ElementType::kF16:
-      std::memcpy(place, &half, sizeof(half));
-      break;
-    case ElementType::kBF16:
-      std::memcpy(place, &brain, sizeof(brain));
-      break;
-  }
+  if (type == DType::kF64) put(place, value);
+  if (type == DType::kF32) put(place, single);
+  if (type == DType::kF16) put(place, float_to_f16(single));
+  if (type == DType::kBF16) put(place, float_to_bf16(single));
 }
 
-double decode(const unsigned char* place, ElementType type) {
-  double value = 0;
-  float single = 0;
-  std::uint16_t half = 0;
-  switch (type) {
-    case ElementType::kF64:
-      std::memcpy(&value, place, sizeof(value));
-      return value;
-    case ElementType::kF32:
-      std::memcpy(&single, place, sizeof(single));
-      return single;
-    case ElementType::kF16:
-      std::memcpy(&half, place, sizeof(half));
-      return half_value(half);
-    case ElementType::kBF16:
-      std::memcpy(&half, place, sizeof(half));
-      return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
-  }
-  return value;
+double decode(const unsigned char* place, DType type) {
+  if (type == DType::kF64) return take<double>(place);
+  if (type == DType::kF32) return take<float>(place);
+  if (type == DType::kF16) return f16_to_float(take<std::uint16_t>(place));
+  return bf16_to_float(take<std::uint16_t>(place));
 }
 
 std::int64_t pick(Random& random, std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>(low, high)(random);
 }
 
-double random_value(Random& random, ElementType type, Data data) {
+double random_value(Random& random, DType type, Data data) {
   if (data == Data::kExact) return static_cast<double>(pick(random, -125, 125)) / 64;
   double value = std::normal_distribution<double>()(random);
   if (std::abs(value) < 0x1p-12) value = 0;  // below is the subnormal range of f16
-  if (type == ElementType::kF64) return value;
-  const std::uint32_t kept = type == ElementType::kBF16  ? 0xffff0000U
-                             : type == ElementType::kF16 ? 0xffffe000U
-                                                         : 0xffffffffU;
+  if (type == DType::kF64) return value;
+  const std::uint32_t kept = type == DType::kBF16  ? 0xffff0000U
+                             : type == DType::kF16 ? 0xffffe000U
+                                                   : 0xffffffffU;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) & kept);
 }
 
-StoredMatrix random_matrix(Random& random, ElementType type, Shape shape, Layout layout,
-                           Data data) {
+StoredMatrix random_matrix(Random& random, DType type, Shape shape, Layout layout, Data data) {
   const Strides strides = strides_of(layout, shape);
   const std::int64_t row_span = strides.row * (shape.rows > 0 ? shape.rows - 1 : 0);
   const std::int64_t column_span = strides.column * (shape.columns > 0 ? shape.columns - 1 : 0);

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "kernels/cpu/micro_kernel.h"
@@ -45,19 +44,17 @@ struct StoredMatrix {
 
 using Random = std::mt19937_64;
 
-StoredMatrix random_matrix(Random& random, ElementType type, Shape shape, Layout layout, Data data);
+StoredMatrix random_matrix(Random& random, DType type, Shape shape, Layout layout, Data data);
 
 /// A random integer in [low, high].
 std::int64_t pick(Random& random, std::int64_t low, std::int64_t high);
 
 /// A value that Data describes, representable in `type`.
-double random_value(Random& random, ElementType type, Data data);
+double random_value(Random& random, DType type, Data data);
 
-/// Writes the `type` encoding of a value that it represents exactly (or of NaN).
-void encode(double value, ElementType type, unsigned char* place);
-double decode(const unsigned char* place, ElementType type);
+void encode(double value, DType type, unsigned char* place);
+double decode(const unsigned char* place, DType type);
 
-std::int64_t bytes_of(ElementType type);
-std::string name_of(ElementType type);
+std::int64_t bytes_of(DType type);
 
 }  // namespace tilewright::cpu::test

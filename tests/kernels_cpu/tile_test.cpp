@@ -144,15 +144,10 @@ OutputOperands random_operands(const KernelCase& kernel_case, const OutputCall& 
       RowMajor(kernel.compute, p.rows, read + pick(random, 0, 9)),
       RowMajor(kernel.accumulator, p.rows, columns + pick(random, 0, 9)),
       RowMajor(kernel.accumulator, p.rows, columns), RowMajor(kernel.accumulator, 1, p.rows)};
+  operands.probability.set_random(random, {p.rows, read}, p.data);
+  operands.before.set_random(random, {p.rows, columns}, p.data);
+  operands.output.copy_from(operands.before, {p.rows, columns});
   for (std::int64_t row = 0; row < p.rows; ++row) {
-    for (std::int64_t j = 0; j < read; ++j) {
-      operands.probability.set(row, j, random_value(random, kernel.compute, p.data));
-    }
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const double old = random_value(random, kernel.accumulator, p.data);
-      operands.output.set(row, c, old);
-      operands.before.set(row, c, old);
-    }
     operands.factor.set(0, row, std::ldexp(1.0, static_cast<int>(pick(random, -2, 1))));
   }
   return operands;

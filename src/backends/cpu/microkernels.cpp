@@ -19,28 +19,20 @@ std::int64_t round_up(std::int64_t count, std::int64_t multiple) {
   return (count + multiple - 1) / multiple * multiple;
 }
 
-std::string type_name(ElementType type) {
-  switch (type) {
-    case ElementType::kF64:
-      return "f64";
-    case ElementType::kF32:
-      return "f32";
-    case ElementType::kF16:
-      return "f16";
-    case ElementType::kBF16:
-      return "bf16";
-  }
-  return "unknown type";
+std::string type_name(DType type) { return std::string(name(type)); }
+
+std::int64_t compute_bytes(const MicroKernel& kernel) {
+  return static_cast<std::int64_t>(size_bytes(kernel.compute));
 }
 
 // A CPU generation: what forcing `forced` allows beside rows of that very instruction set.
-bool within_forced(const MicroKernel& row, ElementType source, Isa forced) {
+bool within_forced(const MicroKernel& row, DType source, Isa forced) {
   if (row.isa == forced) return true;
   const bool forced_bf16 = forced == Isa::kAvx512Bf16 || forced == Isa::kAmx;
-  return forced_bf16 && source != ElementType::kBF16 && row.isa == Isa::kAvx512;
+  return forced_bf16 && source != DType::kBF16 && row.isa == Isa::kAvx512;
 }
 
-std::string rejection(const MicroKernel& row, ElementType source, std::optional<Isa> forced,
+std::string rejection(const MicroKernel& row, DType source, std::optional<Isa> forced,
                       const CpuFeatures& features) {
   if (forced && !within_forced(row, source, *forced)) {
     return "not " + std::string(isa_name(*forced)) + ", the instruction set asked for";
@@ -48,13 +40,13 @@ std::string rejection(const MicroKernel& row, ElementType source, std::optional<
   if ((row.sources >> static_cast<unsigned>(source) & 1U) == 0) {
     return "does not take " + type_name(source);
   }
-  if (source != ElementType::kF64 && row.compute == ElementType::kF64) {
+  if (source != DType::kF64 && row.compute == DType::kF64) {
     return "computes in f64, which " + type_name(source) + " does not ask for";
   }
   return missing_feature(row.isa, features).value_or("");
 }
 
-[[noreturn]] void raise_no_kernel(ElementType source, Isa forced, const CpuFeatures& features) {
+[[noreturn]] void raise_no_kernel(DType source, Isa forced, const CpuFeatures& features) {
   const std::optional<std::string> missing = missing_feature(forced, features);
   throw Error({.code = ErrorCode::kUnsupported,
                .what = "the instruction set asked for cannot run here",
@@ -69,7 +61,7 @@ std::string rejection(const MicroKernel& row, ElementType source, std::optional<
 
 std::span<const MicroKernel* const> micro_kernel_rows() { return kRows; }
 
-std::vector<KernelVerdict> judge_micro_kernels(ElementType source, std::optional<Isa> forced,
+std::vector<KernelVerdict> judge_micro_kernels(DType source, std::optional<Isa> forced,
                                                const CpuFeatures& features) {
   std::vector<KernelVerdict> verdicts;
   for (const MicroKernel* row : kRows) {
@@ -78,7 +70,7 @@ std::vector<KernelVerdict> judge_micro_kernels(ElementType source, std::optional
   return verdicts;
 }
 
-const MicroKernel& choose_micro_kernel(ElementType source, std::optional<Isa> forced,
+const MicroKernel& choose_micro_kernel(DType source, std::optional<Isa> forced,
                                        const CpuFeatures& features) {
   if (forced && missing_feature(*forced, features)) raise_no_kernel(source, *forced, features);
   for (const KernelVerdict& verdict : judge_micro_kernels(source, forced, features)) {
@@ -96,21 +88,8 @@ std::optional<Isa> parse_isa(std::string_view name) {
   return std::nullopt;
 }
 
-std::int64_t element_bytes(ElementType type) {
-  switch (type) {
-    case ElementType::kF64:
-      return 8;
-    case ElementType::kF32:
-      return 4;
-    case ElementType::kF16:
-    case ElementType::kBF16:
-      return 2;
-  }
-  return 0;
-}
-
 std::int64_t packed_query_row_bytes(const MicroKernel& kernel, std::int64_t depth) {
-  return round_up(depth, kernel.depth_multiple) * element_bytes(kernel.compute);
+  return round_up(depth, kernel.depth_multiple) * compute_bytes(kernel);
 }
 
 std::int64_t packed_key_panel_bytes(const MicroKernel& kernel, std::int64_t depth) {
@@ -132,7 +111,7 @@ std::int64_t packed_key_bytes(const MicroKernel& kernel, std::int64_t kv, std::i
 
 std::int64_t packed_value_bytes(const MicroKernel& kernel, std::int64_t kv, std::int64_t columns) {
   return round_up(
-      padded_columns(kernel, kv) * padded_columns(kernel, columns) * element_bytes(kernel.compute),
+      padded_columns(kernel, kv) * padded_columns(kernel, columns) * compute_bytes(kernel),
       kPanelAlignment);
 }
 

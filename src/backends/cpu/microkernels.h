@@ -37,22 +37,20 @@ std::optional<std::string> missing_feature(Isa isa, const CpuFeatures& features)
 
 /// The verdict on every row for a problem with elements of `source`, the most preferred row first.
 /// @param forced  the only instruction set allowed, or nothing
-std::vector<KernelVerdict> judge_micro_kernels(ElementType source, std::optional<Isa> forced,
+std::vector<KernelVerdict> judge_micro_kernels(DType source, std::optional<Isa> forced,
                                                const CpuFeatures& features);
 
 /// The first usable row of judge_micro_kernels. The portable rows serve every type, so there is
 /// one unless `forced` names what the CPU lacks: that is an Error that says so.
 /// Forcing works by CPU generation: avx2, avx512 and portable serve bf16 with their f32 rows, and
 /// avx512bf16 and amx serve f32, f64 and f16 with the rows of avx512.
-const MicroKernel& choose_micro_kernel(ElementType source, std::optional<Isa> forced,
+const MicroKernel& choose_micro_kernel(DType source, std::optional<Isa> forced,
                                        const CpuFeatures& features);
 
 /// "amx", "avx512bf16", "avx512", "avx2", "portable": the values of TILEWRIGHT_CPU_ISA.
 std::string_view isa_name(Isa isa);
 /// Nothing for a name that is not one of isa_name's.
 std::optional<Isa> parse_isa(std::string_view name);
-
-std::int64_t element_bytes(ElementType type);
 
 /// Sizes of the packed operands of one tile in bytes, multiples of kPanelAlignment.
 std::int64_t packed_query_bytes(const MicroKernel& kernel, std::int64_t rows, std::int64_t depth);
