@@ -3,7 +3,6 @@
 #include <bit>
 #include <cstring>
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace tilewright {
