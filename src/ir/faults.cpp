@@ -23,4 +23,14 @@ void raise_division_by_zero(std::string_view fn) {
                .hint = "guard the division with a condition on the divisor"});
 }
 
+void raise_unbound_capture(const CaptureSlot& capture) {
+  throw Error(
+      {.code = ErrorCode::kInvalidArgument,
+       .what = "captured tensor '" + capture.name + "' is not bound to data",
+       .where = capture.name,
+       .expected = std::string(name(capture.dtype)) + ", rank " + std::to_string(capture.rank),
+       .got = "no data",
+       .hint = "a parsed program declares its tensors: bind each by name before a call"});
+}
+
 }  // namespace tilewright::ir

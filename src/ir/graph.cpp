@@ -111,7 +111,6 @@ NodeId Graph::call(std::string_view fn, std::span<const NodeId> operands, NodeId
   std::vector<NodeId> promoted;
   for (std::size_t i = 0; i < operands.size(); ++i)
     promoted.push_back(promote(operands[i], type_of(op_row.signature[i])));
-  if (*op == Op::pow) promoted[1] = literal_exponent(promoted[1]);
   if (op_row.has_guard()) promoted.push_back(guard);
   return apply(*op, promoted);
 }
@@ -132,6 +131,9 @@ NodeId Graph::apply(Op op, std::span<const NodeId> operands) {
   const OpRow& op_row = row(op);
   if (op_row.fn == "select") return simplify_select(op, operands);
   if (op == Op::band || op == Op::bor || op == Op::bnot) return simplify_bool(op, operands);
+  if (op == Op::pow)
+    return intern(leaf(op, op_row.result, 0),
+                  std::array{operands[0], literal_exponent(operands[1])});
   return intern(leaf(op, op_row.result, 0), operands);
 }
 

@@ -185,6 +185,7 @@ NodeValue Interpreter::load(NodeId id) const {
   if (!values_[program_.operands(id).back()].truth) return {};
   const TensorView& view = bindings_.captures[node.payload];
   const std::int64_t offset = element_offset(id);
+  if (view.data == nullptr) raise_unbound_capture(program_.captures()[node.payload]);
   if (node.type == Type::kFloat) return result_real(read_real(view, offset));
   const std::int64_t value = read_integer(view, offset);
   return node.type == Type::kBool ? result(value != 0) : result_integer(value);

@@ -66,5 +66,6 @@ class Interpreter {
 [[noreturn]] void raise_index_out_of_range(const CaptureSlot& capture, std::int64_t axis,
                                            std::int64_t index, std::int64_t extent);
 [[noreturn]] void raise_division_by_zero(std::string_view fn);
+[[noreturn]] void raise_unbound_capture(const CaptureSlot& capture);
 
 }  // namespace tilewright::ir

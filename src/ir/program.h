@@ -22,6 +22,7 @@ struct Roots {
 /// Limits that every program keeps, whoever wrote it.
 inline constexpr std::size_t kMaxNodes = 16384;
 inline constexpr std::size_t kMaxCaptures = 256;
+inline constexpr std::size_t kMaxNameBytes = 1024;  ///< of a capture or a number
 
 /// The structure of a score_mod and a mask_mod: an immutable list of nodes in topological order,
 /// canonical (nodes, captures and numbers are numbered by first use from the roots, mask first). No

@@ -44,7 +44,9 @@ void verify_node(const Program& program, NodeId id) {
   if (node.op == Op::kLoad) return verify_load(program, id);
   if (!is_leaf(node.op)) return verify_row(program, id);
   TILEWRIGHT_CHECK(node.operand_count == 0);
-  if (node.op == Op::kNumber) TILEWRIGHT_CHECK(node.payload < program.numbers().size());
+  if (node.op != Op::kNumber) return;
+  TILEWRIGHT_CHECK(node.payload < program.numbers().size());
+  TILEWRIGHT_CHECK(node.type == program.numbers()[node.payload].type && node.type != Type::kBool);
 }
 
 }  // namespace
@@ -52,6 +54,12 @@ void verify_node(const Program& program, NodeId id) {
 void verify(const Program& program) {
   require_limit(program.size(), kMaxNodes, "operations");
   require_limit(program.captures().size(), kMaxCaptures, "captured tensors");
+  for (const CaptureSlot& slot : program.captures()) {
+    require_limit(slot.name.size(), kMaxNameBytes, "bytes in the name of a captured tensor");
+    require_limit(slot.rank, Dims::kMaxRank, "axes in a captured tensor");
+  }
+  for (const NumberSlot& slot : program.numbers())
+    require_limit(slot.name.size(), kMaxNameBytes, "bytes in the name of a number");
   for (NodeId id = 0; id < program.size(); ++id) verify_node(program, id);
   const Roots& roots = program.roots();
   if (roots.score) TILEWRIGHT_CHECK(program.node(*roots.score).type == Type::kFloat);

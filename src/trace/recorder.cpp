@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "ir/structural.h"
 #include "tilewright/error.h"
 
 namespace tilewright::tracing {
@@ -97,14 +98,12 @@ ir::NodeId Recorder::guard() {
 }
 
 ir::NodeId Recorder::number(double value) {
-  const bool structural = value == 1.0 || value == -1.0 || (value == 0.0 && !std::signbit(value)) ||
-                          !std::isfinite(value);
-  if (structural) return graph_.literal(value);
+  if (ir::is_structural(value)) return graph_.literal(value);
   return occurrence(ir::Type::kFloat, {.real = value, .integer = 0});
 }
 
 ir::NodeId Recorder::number(std::int64_t value) {
-  if (value >= -1 && value <= 1) return graph_.literal(value);
+  if (ir::is_structural(value)) return graph_.literal(value);
   return occurrence(ir::Type::kInt, {.real = 0, .integer = value});
 }
 
