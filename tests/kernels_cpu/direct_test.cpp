@@ -20,8 +20,8 @@ struct Problem {
 
 Problem random_problem(Random& random, Data data) {
   return {
-      .rows = pick(random, 1, 9),
-      .kv = pick(random, 1, 70),
+      .rows = pick(random, 0, 9),
+      .kv = pick(random, 0, 70),
       .head_dim = pick(random, 0, 5) == 0 ? pick(random, 300, kMaxHeadDim) : pick(random, 1, 140),
       .query_layout = static_cast<Layout>(pick(random, 0, kLayouts - 1)),
       .key_layout = static_cast<Layout>(pick(random, 0, kLayouts - 1)),
