@@ -45,6 +45,7 @@ struct EngineOptions {
                               ///< TILEWRIGHT_CPU_ISA)
   std::string cache_dir;      ///< "": the user's cache folder; "none": memory only
   std::string record_dir;     ///< "": off; failing calls are saved there (also TILEWRIGHT_RECORD)
+  bool record_data = false;   ///< the tensors' data too (also TILEWRIGHT_RECORD_DATA)
   bool require_fast = false;  ///< refuse kernels that a slower path would have to serve
   HostServices host;
 };

@@ -1,0 +1,138 @@
+#include "record.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "io/output_file.h"
+#include "io/safetensors.h"
+#include "ir/program.h"
+#include "tilewright/target.h"
+
+namespace tilewright {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Dims& dims) { return std::vector<std::int64_t>(dims.begin(), dims.end()); }
+
+Json to_json(const TensorView& view) {
+  return {{"dtype", name(view.dtype)},
+          {"shape", to_json(view.shape)},
+          {"strides", to_json(view.strides)},
+          {"device", to_string(view.device)}};
+}
+
+Json to_json(const Error& error) {
+  const ErrorParts& parts = error.parts();
+  return {{"code", name(parts.code)},   {"what", parts.what}, {"where", parts.where},
+          {"expected", parts.expected}, {"got", parts.got},   {"hint", parts.hint}};
+}
+
+/// Every tensor that the call reads, by the name that the folder gives it.
+std::vector<io::NamedTensor> read_tensors(const FailedCall& call) {
+  std::vector<io::NamedTensor> tensors{
+      {"query", call.inputs.query}, {"key", call.inputs.key}, {"value", call.inputs.value}};
+  const auto captures = call.program.structure().captures();
+  for (std::size_t slot = 0; slot < captures.size(); ++slot) {
+    tensors.push_back({"capture." + captures[slot].name, call.program.bindings().captures[slot]});
+  }
+  if (call.lists == nullptr) return tensors;
+  tensors.push_back({"lists.kv_num_blocks", call.lists->kv_num_blocks});
+  tensors.push_back({"lists.kv_indices", call.lists->kv_indices});
+  if (call.lists->full_kv_num_blocks && call.lists->full_kv_indices) {
+    tensors.push_back({"lists.full_kv_num_blocks", *call.lists->full_kv_num_blocks});
+    tensors.push_back({"lists.full_kv_indices", *call.lists->full_kv_indices});
+  }
+  return tensors;
+}
+
+Json outputs_json(const ForwardOutputs& outputs) {
+  Json json = {{"out", to_json(outputs.out)}};
+  if (outputs.lse) json["lse"] = to_json(*outputs.lse);
+  if (outputs.max_scores) json["max_scores"] = to_json(*outputs.max_scores);
+  return json;
+}
+
+Json options_json(const EngineOptions& options) {
+  return {{"backend", options.backend},
+          {"cpu_isa", options.cpu_isa},
+          {"threads", options.threads},
+          {"require_fast", options.require_fast},
+          {"compile_policy", static_cast<int>(options.compile_policy)}};
+}
+
+Json call_json(const EngineOptions& options, const FailedCall& call, const Error& error) {
+  Json json;
+  json["record_version"] = kRecordVersion;
+  json["tilewright"] = version();
+  json["program"] = call.program.text();
+  json["scale"] = call.problem.scale_or_default();
+  json["q_base"] = call.problem.q_base;
+  json["kv_base"] = call.problem.kv_base;
+  for (const io::NamedTensor& tensor : read_tensors(call)) {
+    json["inputs"][tensor.name] = to_json(tensor.view);
+  }
+  json["outputs"] = outputs_json(call.outputs);
+  if (call.lists != nullptr) {
+    json["lists"] = {{"q_len", call.lists->q_len},
+                     {"kv_len", call.lists->kv_len},
+                     {"q_block", call.lists->q_block},
+                     {"kv_block", call.lists->kv_block}};
+  }
+  json["options"] = options_json(options);
+  json["error"] = to_json(error);
+  return json;
+}
+
+/// A folder of its own: process and number keep concurrent calls and runs apart.
+std::filesystem::path new_folder(const std::string& record_dir) {
+  static std::atomic<int> next{0};
+  std::filesystem::create_directories(record_dir);
+  for (;;) {
+    const std::string leaf =
+        "call-" + std::to_string(::getpid()) + "-" + std::to_string(next.fetch_add(1));
+    const std::filesystem::path folder = std::filesystem::path(record_dir) / leaf;
+    if (std::filesystem::create_directory(folder)) return folder;
+  }
+}
+
+void write_data(const std::filesystem::path& folder, const FailedCall& call) {
+  std::vector<io::NamedTensor> readable;
+  for (const io::NamedTensor& tensor : read_tensors(call)) {
+    const bool has_memory = tensor.view.data != nullptr || element_count(tensor.view.shape) == 0;
+    if (has_memory && tensor.view.device.kind == DeviceKind::kCpu) readable.push_back(tensor);
+  }
+  io::write_safetensors(folder / "tensors.safetensors", readable);
+}
+
+void warn(const EngineOptions& options, const char* reason) noexcept {
+  if (!options.host.log) return;
+  try {
+    options.host.log(LogLevel::kWarning, std::string("cannot record a failing call: ") + reason);
+  } catch (...) {
+    return;  // the host's own log failed; the call's error matters more
+  }
+}
+
+}  // namespace
+
+void record_failure(const EngineOptions& options, const FailedCall& call,
+                    const Error& error) noexcept {
+  try {
+    const std::filesystem::path folder = new_folder(options.record_dir);
+    const Json json = call_json(options, call, error);
+    if (options.record_data) write_data(folder, call);
+    io::write_text_file(folder / "call.json",
+                        json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
+  } catch (const std::exception& fault) {
+    warn(options, fault.what());
+  }
+}
+
+}  // namespace tilewright
