@@ -39,13 +39,19 @@ struct StructureFacts {
   bool mask_has_row_intervals = false;
 };
 
+/// How far past the lengths a tile may compute values that nobody looks at.
+inline constexpr std::int64_t kMaxTileTokens = 1024;
+
 /// Facts that need numbers, lengths and tables; they select among the variants of a structure at
 /// run time.
 struct BindingFacts {
   bool fits_int32 = false;  ///< every integer node, subscript and element offset stays inside int32
-                            ///< for this problem
-  bool subscripts_in_range = false;             ///< no live subscript can leave its tensor
-  bool divisors_nonzero = false;                ///< no live integer division by zero
+                            ///< and shift counts inside [0, 31], also kMaxTileTokens past the
+                            ///< lengths
+  bool subscripts_in_range = false;       ///< no live subscript can leave its tensor
+  bool dead_subscripts_in_range = false;  ///< nor can one behind a false guard or mask, inside the
+                                          ///< problem's lengths
+  bool divisors_nonzero = false;          ///< no live integer division by zero
   std::optional<double> score_low, score_high;  ///< proven bounds of score_mod's finite results
   std::vector<std::string> reasons;             ///< one line a fact, for explain
 };
@@ -53,5 +59,9 @@ struct BindingFacts {
 StructureFacts structure_facts(const ir::Program& program);
 BindingFacts binding_facts(const ir::Program& program, const ir::Bindings& bindings,
                            const Problem& problem);
+
+/// One line a node and a fact, for explain.
+std::string to_text(const StructureFacts& facts, const ir::Program& program);
+std::string to_text(const BindingFacts& facts);
 
 }  // namespace tilewright::analyse
