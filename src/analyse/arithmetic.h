@@ -11,10 +11,12 @@
 namespace tilewright::analyse {
 
 /// Moves both ends outwards by a share of their size and by a floor for numbers near zero.
+/// Infinities stay.
 inline RealRange widened(RealRange range, double relative, double absolute) {
+  const auto margin = [=](double end) { return std::fabs(end) * relative + absolute; };
   if (!range.has_number()) return range;
-  return {range.low - (std::fabs(range.low) * relative + absolute),
-          range.high + (std::fabs(range.high) * relative + absolute), range.nan};
+  return {std::isinf(range.low) ? range.low : range.low - margin(range.low),
+          std::isinf(range.high) ? range.high : range.high + margin(range.high), range.nan};
 }
 
 struct MaskF32 {

@@ -42,7 +42,7 @@ union Interval {
   RealRange real;
   TruthRange truth;
 
-  Interval() : real{0, 0, false} {}
+  Interval() = default;  // left uninitialised: evaluation fills arrays of these
   Interval(IntRange range) : integer(range) {}  // NOLINT(google-explicit-constructor)
   Interval(RealRange range) : real(range) {}    // NOLINT(google-explicit-constructor)
   Interval(TruthRange range) : truth(range) {}  // NOLINT(google-explicit-constructor)

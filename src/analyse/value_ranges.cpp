@@ -54,7 +54,7 @@ Interval node_range(const ir::Program& program, const ir::Bindings& bindings, ir
   if (node.op == ir::Op::kLoad) return load_range(program, id, ranges, capture_range);
   if (ir::is_leaf(node.op)) return constant_range(node, bindings, Arithmetic::kScore);
   const auto operands = program.operands(id);
-  const Interval none;
+  const Interval none{};
   return apply_rule(Arithmetic::kScore, node.op, ranges[operands[0]],
                     operands.size() > 1 ? ranges[operands[1]] : none,
                     operands.size() > 2 ? ranges[operands[2]] : none);
