@@ -95,7 +95,7 @@ std::optional<std::string> leaves_tensor(const RangeQuestion& question, NodeId i
 RealRange finite_hull(const RangeQuestion& question, NodeId id, int depth) {
   constexpr int kMaxDepth = 8;
   const RealRange range = question.ranges[id].real;
-  if (std::isinf(range.low) && range.low == range.high) return {range.high, -range.high, false};
+  if (std::isinf(range.low) && range.low == range.high) return {kInfinity, -kInfinity, false};
   if (question.program.node(id).op != Op::fselect || depth == kMaxDepth) return range;
   const auto operands = question.program.operands(id);
   const TruthRange condition = question.ranges[operands[0]].truth;
