@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the named groups of scripts/packages/ need: scripts/setup.sh build [test] [lint]
+# Installs what the named groups of scripts/packages/ need: scripts/setup.sh build [test] [lint] [example]
 # Says what it installs; the second time there is nothing to do. With NO_INSTALL=1 it installs
 # nothing, lists what is missing, and fails if anything is.
 set -euo pipefail
@@ -72,7 +72,7 @@ install_debian() {
 install_python() {
   echo "setup: installing Python packages into .venv: $*"
   [ -x .venv/bin/python ] || python3 -m venv .venv
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "$@"
 }
 
 require_known_system
