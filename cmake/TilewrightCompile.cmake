@@ -5,11 +5,13 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
 endif()
 
-# NOHASHDIR lets another build folder of the same tree (a sanitizer's apart) hit the same entries.
+# Paths relative to the tree, and no build folder in the key: another build folder (a static library, a
+# consumer) or another clone finds the same entries.
 if(TILEWRIGHT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(TILEWRIGHT_CCACHE_PROGRAM ccache)
   if(TILEWRIGHT_CCACHE_PROGRAM)
-    set(launcher "${CMAKE_COMMAND}" -E env CCACHE_NOHASHDIR=true "${TILEWRIGHT_CCACHE_PROGRAM}")
+    set(launcher "${CMAKE_COMMAND}" -E env CCACHE_NOHASHDIR=true
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${TILEWRIGHT_CCACHE_PROGRAM}")
     set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
     set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
   endif()
