@@ -147,13 +147,28 @@ Bool isinf(const Value& x);
 Value cast(const Value& x, DType dtype);
 
 /// A number that the prepared attention can rebind by name without retracing. Outside a trace it is
-/// only its value.
+/// only its value. Without a name it is a number like any other in a mod.
 class Number {
  public:
   Number(std::string name, double value);
   Number(std::string name, std::int64_t value);
   Number(std::string name, int value) : Number(std::move(name), static_cast<std::int64_t>(value)) {}
-  operator Value() const;  // NOLINT
+  Number(double value) : Number(std::string(), value) {}  // NOLINT: an unnamed number
+  template <class Int>
+    requires(std::is_integral_v<Int> && !std::is_same_v<Int, bool>)
+  Number(Int value) : Number(std::string(), static_cast<std::int64_t>(value)) {}  // NOLINT
+  operator Value() const;                                                         // NOLINT
+
+  /// The same number, called `name` unless it has a name. Throws Error where it is a float.
+  Number integer_named(std::string_view name) const;
+  /// The same number as a float, called `name` unless it has a name.
+  Number real_named(std::string_view name) const;
+  const std::string& name() const noexcept { return name_; }
+  bool is_float() const noexcept { return is_float_; }
+  double real() const noexcept {
+    return is_float_ ? float_value_ : static_cast<double>(int_value_);
+  }
+  std::int64_t integer() const noexcept { return int_value_; }
 
  private:
   std::string name_;
@@ -198,6 +213,8 @@ class Capture {
     return load({Value(indices)...});
   }
   operator Value() const { return load({}); }  // NOLINT: rank 0
+  /// All entries of a rank-1 tensor. Throws Error for another rank.
+  Vector entries() const;
   const TensorView& view() const noexcept { return view_; }
   const std::string& name() const noexcept { return name_; }
 
@@ -217,16 +234,19 @@ class Vector {
   const Value& operator[](std::size_t i) const;
   const std::vector<Value>& entries() const noexcept { return entries_; }
 
+  // Friends, so that they are candidates only where an operand is a Vector already: a[q] + b[kv]
+  // adds values.
+  friend Vector operator+(const Vector& a, const Vector& b);
+  friend Vector operator-(const Vector& a, const Vector& b);
+  friend Vector operator*(const Vector& a, const Vector& b);
+  friend Vector operator/(const Vector& a, const Vector& b);
+  friend Vector operator*(const Vector& a, const Value& b);
+  friend Vector operator+(const Vector& a, const Value& b);
+
  private:
   std::vector<Value> entries_;
 };
 
-Vector operator+(const Vector& a, const Vector& b);
-Vector operator-(const Vector& a, const Vector& b);
-Vector operator*(const Vector& a, const Vector& b);
-Vector operator/(const Vector& a, const Vector& b);
-Vector operator*(const Vector& a, const Value& b);
-Vector operator+(const Vector& a, const Value& b);
 Value dot(const Vector& a, const Vector& b);
 Value sum(const Vector& a);
 Value mean(const Vector& a);

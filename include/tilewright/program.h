@@ -38,7 +38,12 @@ class Program {
 
   /// Reads the text form. Throws Error{kParse} that points at the line and column; safe on
   /// untrusted text.
-  static Program parse(std::string_view text);
+  static Program parse(std::string_view text) { return parse(text, {}); }
+  /// The same; the text may read these captures and numbers by name without declaring them, and a
+  /// declaration of such a name is bound to them. Throws Error too for a declaration of another
+  /// dtype or rank.
+  static Program parse(std::string_view text, const std::vector<Capture>& captures,
+                       const std::vector<Number>& numbers = {});
   /// The text form; parse(text()) has the same digests. Captured data is not part of it.
   std::string text() const;
 

@@ -49,6 +49,8 @@ Value Capture::load(std::initializer_list<Value> indices) const {
   return tilewright::load(Recorder::current().capture(name_, view_), std::vector<Value>(indices));
 }
 
+Vector Capture::entries() const { return begin(); }
+
 Subscript Subscript::operator[](const Value& index) const {
   Subscript deeper = *this;
   deeper.indices_.push_back(index);

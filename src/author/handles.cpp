@@ -156,9 +156,28 @@ Number::Number(std::string name, std::int64_t value)
     : name_(std::move(name)), is_float_(false), int_value_(value) {}
 
 Number::operator Value() const {
+  if (name_.empty()) return is_float_ ? Value(float_value_) : Value(int_value_);
   const ir::Type type = is_float_ ? ir::Type::kFloat : ir::Type::kInt;
   return Access::wrap(
       Recorder::current().named_number(name_, type, {.real = float_value_, .integer = int_value_}));
+}
+
+Number Number::integer_named(std::string_view name) const {
+  if (is_float_) {
+    throw Error({.code = ErrorCode::kInvalidArgument,
+                 .what = "a count or distance is given as a float",
+                 .where = std::string(name),
+                 .expected = "an integer",
+                 .got = std::to_string(float_value_),
+                 .hint = {}});
+  }
+  Number number = *this;
+  if (number.name_.empty()) number.name_ = name;
+  return number;
+}
+
+Number Number::real_named(std::string_view name) const {
+  return {name_.empty() ? std::string(name) : name_, real()};
 }
 
 }  // namespace tilewright

@@ -80,8 +80,21 @@ Program& Program::operator=(const Program& other) { return *this = Program(other
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-Program Program::parse(std::string_view text) {
-  auto [structure, bindings] = ir::parse(text);
+Program Program::parse(std::string_view text, const std::vector<Capture>& captures,
+                       const std::vector<Number>& numbers) {
+  ir::Declarations declared;
+  for (const Capture& capture : captures)
+    declared.captures.emplace_back(
+        ir::CaptureSlot{.name = capture.name(),
+                        .dtype = capture.view().dtype,
+                        .rank = static_cast<std::uint32_t>(capture.view().rank())},
+        capture.view());
+  for (const Number& number : numbers)
+    declared.numbers.emplace_back(
+        ir::NumberSlot{.name = number.name(),
+                       .type = number.is_float() ? ir::Type::kFloat : ir::Type::kInt},
+        ir::NumberValue{.real = number.real(), .integer = number.integer()});
+  auto [structure, bindings] = ir::parse(text, declared);
   return {std::make_shared<ir::Program>(std::move(structure)), std::move(bindings)};
 }
 
@@ -108,8 +121,10 @@ void Program::set(std::string_view number, double value) {
 
 void Program::set(std::string_view number, std::int64_t value) {
   const std::size_t slot = slot_named(structure_->numbers(), number, "number");
-  bindings_->numbers[slot].integer = value;
-  bindings_->numbers[slot].real = static_cast<double>(value);
+  if (structure_->numbers()[slot].type == ir::Type::kInt)
+    bindings_->numbers[slot].integer = value;
+  else
+    bindings_->numbers[slot].real = static_cast<double>(value);
 }
 
 bool Program::has_score_mod() const noexcept { return structure_->roots().score.has_value(); }

@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "ir/build_syntax.h"
 #include "ir/lexer.h"
+#include "ir/number_text.h"
 #include "ir/parse_error.h"
 #include "ir/quoted_text.h"
 #include "ir/scope.h"
@@ -115,21 +117,32 @@ class ProgramReader {
     const Token name = expect(TokenKind::kName, "a name");
     const auto known = scope_.names.find(name.text);
     const bool capture = known != scope_.names.end() && known->second.kind == Named::Kind::kCapture;
-    if (is_reserved(name.text) || capture)
-      raise(name.begin, {.what = "the name '" + std::string(name.text) + "' is taken",
-                         .expected = "a name without a meaning of its own"});
+    if (is_reserved(name.text) || capture) raise_taken(name);
     if (name.text.size() > kMaxNameBytes)
       raise(name.begin, {.what = "a name is too long",
                          .expected = "at most " + std::to_string(kMaxNameBytes) + " bytes"});
     return name;
   }
 
-  /// A declared name is declared once; variables may be assigned again.
+  /// A name that nothing has yet; a declaration may stand again where it says the same.
   Token declared_name() {
-    const Token name = new_name();
-    if (!scope_.names.contains(name.text)) return name;
+    const Token name = lexer_.current();
+    if (name.kind == TokenKind::kName && declarations_.contains(name.text)) return lexer_.take();
+    const Token fresh = new_name();
+    if (!scope_.names.contains(fresh.text)) return fresh;
+    raise_taken(fresh);
+  }
+
+  [[noreturn]] void raise_taken(const Token& name) {
     raise(name.begin, {.what = "the name '" + std::string(name.text) + "' is taken",
-                       .expected = "a name that nothing has before its declaration"});
+                       .expected = "a name that nothing else has"});
+  }
+
+  /// Whether the same declaration stands above. Throws where another one of this name does.
+  bool stands_already(const Token& name, const std::string& declaration) {
+    const auto [known, inserted] = declarations_.try_emplace(std::string(name.text), declaration);
+    if (!inserted && known->second != declaration) raise_taken(name);
+    return !inserted;
   }
 
   /// `as "any bytes"` behind a declaration: the name by which the host binds it.
@@ -155,6 +168,8 @@ class ProgramReader {
                          .expected = "f64 f32 f16 bf16 i8 i16 i32 i64 u8 bool"});
     CaptureSlot slot{.name = {}, .dtype = *dtype, .rank = rank()};
     slot.name = bound_name(name);
+    if (stands_already(name, std::string(word.text) + std::to_string(slot.rank) + slot.name))
+      return;
     const std::uint32_t index = add_capture(name.begin, slot);
     scope_.names.insert_or_assign(std::string(name.text),
                                   Named{.kind = Named::Kind::kCapture, .index = index});
@@ -211,6 +226,10 @@ class ProgramReader {
     if (constant.type != slot.type)
       constant.value.real = static_cast<double>(constant.value.integer);
     slot.name = bound_name(name);
+    const std::string value_text = constant.type == Type::kFloat || slot.type == Type::kFloat
+                                       ? bits_text(constant.value.real)
+                                       : std::to_string(constant.value.integer);
+    if (stands_already(name, std::string(word.text) + value_text + slot.name)) return;
     const auto bound = slot_named(declared_.numbers, slot.name);
     if (bound != declared_.numbers.end()) constant.value = value_of(name, slot, *bound);
     set(name.text, graph_.number(slot, constant.value));
@@ -301,6 +320,7 @@ class ProgramReader {
   const Declarations& declared_;
   Graph graph_;
   Scope scope_;
+  std::map<std::string, std::string, std::less<>> declarations_;
   Roots roots_;
 };
 
