@@ -1,0 +1,169 @@
+#include "backends/cpu/jit/llvm/node_emitter.h"
+
+#include <bit>
+
+#include "backends/cpu/jit/llvm/capture_loads.h"
+#include "base/check.h"
+
+namespace tilewright::cpu::jit {
+
+using ir::NodeId;
+using ir::Op;
+using llvm::Value;
+
+NodeEmitter::NodeEmitter(Frame& frame, Domain& domain)
+    : frame_(frame), domain_(domain), ops_(frame.b, frame.math, frame.machine, domain.is_mask) {}
+
+void NodeEmitter::emit_scalars(Scope scope) {
+  for (NodeId id = 0; id < frame_.program.size(); ++id) {
+    if (!domain_.own[id] || frame_.scopes[id] != scope) continue;
+    if (frame_.program.node(id).op == Op::kLiteral) continue;
+    domain_.table.scalars[id] = emit_node(id, false);
+    if (is_read_in(Scope::kColumn, id) || is_read_in(Scope::kScore, id))
+      domain_.table.splats[id] = splat_of(id);
+  }
+}
+
+void NodeEmitter::emit_vectors(Scope scope) {
+  for (NodeId id = 0; id < frame_.program.size(); ++id)
+    if (domain_.own[id] && frame_.scopes[id] == scope)
+      domain_.table.vectors[id] = emit_node(id, true);
+}
+
+bool NodeEmitter::is_read_in(Scope scope, NodeId id) const {
+  if (id == domain_.root) return true;
+  for (NodeId user = id + 1; user < frame_.program.size(); ++user) {
+    if (frame_.scopes[user] != scope) continue;
+    for (const NodeId operand : frame_.program.operands(user))
+      if (operand == id) return true;
+  }
+  // The other root may be a node of this domain.
+  const ir::Roots& roots = frame_.program.roots();
+  return roots.score == id || roots.mask == id;
+}
+
+std::int64_t NodeEmitter::assign_slots(std::int64_t bytes_per_column) {
+  for (NodeId id = 0; id < frame_.program.size(); ++id) {
+    const bool is_stored = domain_.own[id] && frame_.scopes[id] == Scope::kColumn &&
+                           frame_.program.node(id).op != Op::kKey && is_read_in(Scope::kScore, id);
+    if (!is_stored) continue;
+    domain_.table.slots[id] = bytes_per_column;
+    bytes_per_column += slot_type(id)->getScalarSizeInBits() / 8;
+  }
+  return bytes_per_column;
+}
+
+void NodeEmitter::store_columns() {
+  for (NodeId id = 0; id < frame_.program.size(); ++id) {
+    if (!domain_.own[id] || domain_.table.slots[id] < 0) continue;
+    Value* stored = vector(id);
+    if (frame_.program.node(id).type == ir::Type::kBool)
+      stored = frame_.b.CreateSExt(stored, slot_type(id));
+    frame_.b.CreateAlignedStore(stored, slot_address(id), llvm::Align(4));
+  }
+}
+
+llvm::Type* NodeEmitter::slot_type(NodeId id) {
+  switch (frame_.program.node(id).type) {
+    case ir::Type::kFloat:
+      return frame_.vector_of(domain_.table.real);
+    case ir::Type::kInt:
+      return frame_.vector_of(frame_.integer);
+    case ir::Type::kBool:
+      break;
+  }
+  return frame_.vector_of(frame_.b.getIntNTy(frame_.real->getScalarSizeInBits()));
+}
+
+Value* NodeEmitter::slot_address(NodeId id) {
+  Builder& b = frame_.b;
+  Value* offset = b.CreateMul(frame_.prob_cols, b.getInt64(domain_.table.slots[id]));
+  Value* slot = b.CreateGEP(b.getInt8Ty(), frame_.column_scratch, offset);
+  return b.CreateGEP(slot_type(id)->getScalarType(), slot, frame_.column);
+}
+
+Value* NodeEmitter::from_scratch(NodeId id) {
+  Value* loaded =
+      frame_.b.CreateAlignedLoad(slot_type(id), slot_address(id), llvm::Align(4));
+  if (frame_.program.node(id).type != ir::Type::kBool) return loaded;
+  return frame_.b.CreateICmpSLT(loaded, llvm::Constant::getNullValue(loaded->getType()));
+}
+
+Value* NodeEmitter::scalar(NodeId id) {
+  if (frame_.program.node(id).op == Op::kLiteral) return literal(id, false);
+  TILEWRIGHT_CHECK(domain_.table.scalars[id] != nullptr);
+  return domain_.table.scalars[id];
+}
+
+Value* NodeEmitter::vector(NodeId id) {
+  if (frame_.program.node(id).op == Op::kLiteral) return literal(id, true);
+  if (frame_.scopes[id] <= Scope::kRow) return domain_.table.splats[id];
+  Value*& known = domain_.table.vectors[id];
+  if (known != nullptr) return known;
+  TILEWRIGHT_CHECK(frame_.scopes[id] == Scope::kColumn);
+  known = frame_.program.node(id).op == Op::kKey ? frame_.kv_vector : from_scratch(id);
+  return known;
+}
+
+Value* NodeEmitter::splat_of(NodeId id) {
+  Value* value = scalar(id);
+  return frame_.program.node(id).type == ir::Type::kInt ? frame_.splat_integer(value)
+                                                        : frame_.splat(value);
+}
+
+Value* NodeEmitter::literal(NodeId id, bool as_vector) {
+  const ir::Node& node = frame_.program.node(id);
+  llvm::Constant* value = nullptr;
+  switch (node.type) {
+    case ir::Type::kFloat:
+      value = llvm::ConstantFP::get(domain_.table.real, std::bit_cast<double>(node.payload));
+      break;
+    case ir::Type::kInt:
+      value = llvm::ConstantInt::get(as_vector ? frame_.integer : frame_.b.getInt64Ty(),
+                                     node.payload, true);
+      break;
+    case ir::Type::kBool:
+      value = frame_.b.getInt1(node.payload != 0);
+      break;
+  }
+  return as_vector ? llvm::ConstantVector::getSplat(
+                         llvm::ElementCount::getFixed(frame_.lanes), value)
+                   : value;
+}
+
+Value* NodeEmitter::number(NodeId id) {
+  const ir::Node& node = frame_.program.node(id);
+  Builder& b = frame_.b;
+  Value* numbers = frame_.field(frame_.call, offsetof(PassCall, numbers), b.getPtrTy());
+  const std::size_t offset_bytes = node.payload * sizeof(PassNumber);
+  if (node.type == ir::Type::kFloat)
+    return b.CreateFPTrunc(frame_.field(numbers, offset_bytes, b.getDoubleTy()),
+                           domain_.table.real);
+  Value* integer = frame_.field(numbers, offset_bytes, b.getInt64Ty());
+  return node.type == ir::Type::kInt ? integer : b.CreateICmpNE(integer, b.getInt64(0));
+}
+
+Value* NodeEmitter::emit_node(NodeId id, bool as_vector) {
+  switch (frame_.program.node(id).op) {
+    case Op::kScore:
+      return frame_.score;
+    case Op::kBatch:
+      return frame_.batch;
+    case Op::kHead:
+      return frame_.head;
+    case Op::kQuery:
+      return frame_.query;
+    case Op::kKey:
+      return frame_.kv_vector;
+    case Op::kLiteral:
+      return literal(id, as_vector);
+    case Op::kNumber:
+      return number(id);
+    case Op::kLoad:
+      return load(id, as_vector);
+    default:
+      return row(id, as_vector);
+  }
+}
+
+}  // namespace tilewright::cpu::jit

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "backends/cpu/jit/llvm/frame.h"
+#include "backends/cpu/jit/llvm/loop.h"
+#include "backends/cpu/jit/llvm/node_emitter.h"
+
+namespace tilewright::cpu::jit {
+
+/// Writes one pass function, full or masked. Per row, two loops over the tile's columns:
+///
+///   scores:         t = select(mask, score_mod(scale * score), -inf), kept in the score tile;
+///                   the greatest t
+///   probabilities:  p = exp(t - shift), stored; the sum of p
+///
+/// after a prologue that computes what depends on (b, h) and on the column alone.
+class PassFunction {
+ public:
+  /// `frame.function` is empty; mask and score tables may be one.
+  PassFunction(Frame& frame, Domain& mask, Domain& score)
+      : frame_(frame), b_(frame.b), mask_domain_(mask), score_domain_(score),
+        mask_(frame, mask), score_(frame, score) {}
+
+  /// Returns the bytes per column of column_scratch that it uses.
+  std::int64_t emit();
+
+ private:
+  /// Scalars of the tile that the loops use.
+  struct Tile {
+    llvm::Value* score = nullptr;
+    llvm::Value* prob = nullptr;
+    llvm::Value* score_stride = nullptr;
+    llvm::Value* prob_stride = nullptr;
+    llvm::Value* col_begin = nullptr;
+    llvm::Value* col_end = nullptr;
+    llvm::Value* vector_begin = nullptr;    ///< col_begin rounded down to the lanes
+    llvm::Value* vector_end = nullptr;      ///< col_end rounded up
+    llvm::Value* interior_begin = nullptr;  ///< vectors from here
+    llvm::Value* interior_cols = nullptr;   ///< for so many columns lie in range entirely
+    llvm::Value* scale = nullptr;           ///< a vector
+  };
+
+  /// Where a row lies and what its loops share.
+  struct Row {
+    llvm::Value* index = nullptr;
+    llvm::Value* score = nullptr;
+    llvm::Value* prob = nullptr;
+  };
+
+  void load_tile();
+  void load_captures();
+  void bound_columns();
+  void emit_tile_scope();
+  void emit_columns();
+  void emit_row(llvm::Value* index);
+  llvm::Value* emit_scores(const Row& row);
+  llvm::Value* emit_shift(const Row& row, llvm::Value* tile_max);
+  void emit_probabilities(const Row& row, llvm::Value* shift);
+  void store_probabilities(const Row& row, llvm::Value* column, llvm::Value* probabilities);
+  void zero_probabilities(const Row& row, llvm::Value* begin, llvm::Value* end);
+
+  void stand_at(llvm::Value* column);
+  llvm::Value* lanes_in_range(llvm::Value* column);
+  llvm::Value* scaled_score(const Row& row, llvm::Value* column);
+  llvm::Value* masked_score(const Row& row, llvm::Value* column);
+  llvm::Value* modified_score(const Row& row, llvm::Value* column);
+  llvm::Value* without_outside(llvm::Value* column, llvm::Value* t);
+  llvm::Value* any_lane(llvm::Value* lanes);
+
+  llvm::Value* tile_field(std::size_t offset_bytes, llvm::Type* type) {
+    return frame_.field(frame_.tile, offset_bytes, type);
+  }
+  llvm::Value* row_state(std::size_t offset_bytes, llvm::Value* row);
+  llvm::Value* minus_infinity();
+  bool fails_per_score() const;
+  bool reads_kv_per_score() const;
+  bool has_columns() const;
+  bool keeps_scores() const;
+  bool skips_dead_vectors() const;
+
+  Frame& frame_;
+  Builder& b_;
+  Domain& mask_domain_;
+  Domain& score_domain_;
+  NodeEmitter mask_;
+  NodeEmitter score_;
+  Tile tile_;
+  std::int64_t scratch_bytes_per_column_ = 0;
+};
+
+}  // namespace tilewright::cpu::jit

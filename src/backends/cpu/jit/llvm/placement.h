@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace tilewright::cpu::jit {
+
+/// Where the pass computes a node: once per call of the pass, per row, per column (kept in
+/// column_scratch for all rows) or per score.
+enum class Scope : std::uint8_t { kTile, kRow, kColumn, kScore };
+
+/// Loads, and divisions of integers: the nodes that have a guard.
+bool can_fail(const ir::Node& node);
+
+/// Scopes of every node. Where `check_under_mask` is set, loads and divisions of score_mod alone
+/// that can fail stay per score: whether they are live there depends on mask_mod.
+std::vector<Scope> place_nodes(const ir::Program& program, bool check_under_mask);
+
+/// By how much an integer node grows from one kv to the next, if that is -1, 0 or 1 for every kv;
+/// absent for all others.
+std::optional<std::int64_t> kv_step(const ir::Program& program, const std::vector<Scope>& scopes,
+                                    ir::NodeId id);
+
+}  // namespace tilewright::cpu::jit

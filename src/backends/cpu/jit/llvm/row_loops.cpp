@@ -1,0 +1,203 @@
+#include <llvm/IR/Intrinsics.h>
+
+#include "backends/cpu/jit/llvm/pass_function.h"
+#include "base/check.h"
+
+/// The two loops of a row and the online softmax between them.
+namespace tilewright::cpu::jit {
+
+using llvm::Value;
+
+namespace {
+
+// The shift follows the maximum only past this distance: exp(8 ln 2) = 256 costs no accuracy.
+constexpr double kLazyShift = 8 * 0.69314718055994530942;
+
+}  // namespace
+
+Value* PassFunction::minus_infinity() {
+  return llvm::ConstantFP::getInfinity(frame_.vector_of(frame_.real), true);
+}
+
+Value* PassFunction::row_state(std::size_t offset_bytes, Value* row) {
+  return b_.CreateGEP(frame_.real, tile_field(offset_bytes, b_.getPtrTy()), row);
+}
+
+void PassFunction::emit_row(Value* index) {
+  Value* q_begin = tile_field(offsetof(PassTile, q_begin), b_.getInt64Ty());
+  frame_.query = b_.CreateAdd(q_begin, index);
+  mask_.emit_scalars(Scope::kRow);
+  score_.emit_scalars(Scope::kRow);
+  const unsigned prob_bytes = frame_.variant.prob == ProbType::kBF16 ? 2
+                              : frame_.variant.prob == ProbType::kF32 ? 4
+                                                                      : 8;
+  Value* prob_row = b_.CreateMul(index, tile_.prob_stride);
+  const Row row{
+      .index = index,
+      .score = b_.CreateGEP(frame_.real, tile_.score, b_.CreateMul(index, tile_.score_stride)),
+      .prob = b_.CreateGEP(b_.getIntNTy(prob_bytes * 8), tile_.prob, prob_row)};
+  Value* tile_max = emit_scores(row);
+  Value* shift = emit_shift(row, tile_max);
+  emit_probabilities(row, shift);
+}
+
+Value* PassFunction::emit_scores(const Row& row) {
+  Variable most(b_, frame_.function, minus_infinity());
+  Value* first = frame_.splat_integer(b_.CreateAdd(frame_.kv_begin, tile_.vector_begin));
+  Variable kv(b_, frame_.function, b_.CreateAdd(first, b_.CreateStepVector(first->getType())));
+  emit_loop(b_, tile_.vector_begin, tile_.vector_end, frame_.lanes, [&](Value* column) {
+    mask_domain_.table.forget_vectors();
+    score_domain_.table.forget_vectors();
+    stand_at(column);
+    frame_.kv_vector = kv.get();
+    frame_.in_range = fails_per_score() ? lanes_in_range(column) : nullptr;
+    Value* t = without_outside(column, masked_score(row, column));
+    if (keeps_scores())
+      b_.CreateAlignedStore(t, b_.CreateGEP(frame_.real, row.score, column), llvm::Align(4));
+    // A NaN never becomes the maximum: it reaches the row through its probability.
+    Value* before = most.get();
+    most.set(b_.CreateSelect(b_.CreateFCmpOGT(t, before), t, before));
+    if (reads_kv_per_score())
+      kv.set(b_.CreateAdd(frame_.kv_vector, llvm::ConstantInt::get(frame_.kv_vector->getType(),
+                                                                   frame_.lanes)));
+  });
+  llvm::FastMathFlags flags;
+  flags.setNoNaNs();
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  b_.setFastMathFlags(flags);
+  return b_.CreateFPMaxReduce(most.get());
+}
+
+bool PassFunction::keeps_scores() const {
+  return frame_.masked || frame_.program.roots().score.has_value();
+}
+
+Value* PassFunction::scaled_score(const Row& row, Value* column) {
+  Value* address = b_.CreateGEP(frame_.real, row.score, column);
+  Value* raw = b_.CreateAlignedLoad(frame_.vector_of(frame_.real), address, llvm::Align(4));
+  return b_.CreateFMul(raw, tile_.scale);
+}
+
+Value* PassFunction::modified_score(const Row& row, Value* column) {
+  frame_.score = scaled_score(row, column);
+  if (!frame_.program.roots().score) return frame_.score;
+  score_.emit_vectors(Scope::kScore);
+  return score_.root();
+}
+
+Value* PassFunction::any_lane(Value* lanes) {
+  return b_.CreateIsNotNull(b_.CreateBitCast(lanes, b_.getIntNTy(frame_.lanes)));
+}
+
+bool PassFunction::skips_dead_vectors() const {
+  // A mispredicted branch costs about as much as a dozen instructions on every lane.
+  constexpr std::ptrdiff_t kWorthwhileNodes = 6;
+  std::ptrdiff_t cost = 0;
+  for (ir::NodeId id = 0; id < frame_.program.size(); ++id) {
+    if (!score_domain_.own[id] || frame_.scopes[id] != Scope::kScore) continue;
+    const ir::Op op = frame_.program.node(id).op;
+    const bool is_cheap = op == ir::Op::kScore || op == ir::Op::add || op == ir::Op::sub ||
+                          op == ir::Op::mul || op == ir::Op::fselect || op == ir::Op::isub ||
+                          op == ir::Op::int_to_float;
+    cost += is_cheap ? 1 : kWorthwhileNodes;
+  }
+  return cost > kWorthwhileNodes;
+}
+
+Value* PassFunction::masked_score(const Row& row, Value* column) {
+  if (!frame_.masked) return modified_score(row, column);
+  mask_.emit_vectors(Scope::kScore);
+  Value* live = mask_.root();
+  frame_.mask_true = live;
+  if (!skips_dead_vectors())
+    return b_.CreateSelect(live, modified_score(row, column), minus_infinity());
+  Variable t(b_, frame_.function, minus_infinity());
+  llvm::Type* wide = frame_.vector_of(b_.getIntNTy(frame_.real->getScalarSizeInBits()));
+  // Between blocks i1 vectors are packed where there are no mask registers; whole lanes are not.
+  Value* lanes = frame_.machine.has_mask_registers ? live : b_.CreateSExt(live, wide);
+  emit_if(b_, any_lane(live), nullptr, [&] {
+    frame_.mask_true = frame_.machine.has_mask_registers
+                           ? lanes
+                           : b_.CreateICmpSLT(lanes, llvm::Constant::getNullValue(wide));
+    t.set(b_.CreateSelect(frame_.mask_true, modified_score(row, column), minus_infinity()));
+  });
+  return t.get();
+}
+
+Value* PassFunction::without_outside(Value* column, Value* t) {
+  Variable kept(b_, frame_.function, t);
+  Value* inside = b_.CreateICmpULT(b_.CreateSub(column, tile_.interior_begin),
+                                   tile_.interior_cols);
+  emit_if(b_, b_.CreateNot(inside), frame_.unlikely, [&] {
+    kept.set(b_.CreateSelect(lanes_in_range(column), t, minus_infinity()));
+  });
+  return kept.get();
+}
+
+Value* PassFunction::emit_shift(const Row& row, Value* tile_max) {
+  Value* max_address = row_state(offsetof(PassTile, row_max), row.index);
+  Value* shift_address = row_state(offsetof(PassTile, row_shift), row.index);
+  Value* before = b_.CreateLoad(frame_.real, max_address);
+  Value* row_max = b_.CreateSelect(b_.CreateFCmpOGT(tile_max, before), tile_max, before);
+  b_.CreateStore(row_max, max_address);
+  Value* old_shift = b_.CreateLoad(frame_.real, shift_address);
+  Variable shift(b_, frame_.function, old_shift);
+  Variable alpha(b_, frame_.function, llvm::ConstantFP::get(frame_.real, 1));
+  // Equal infinities differ by NaN: false.
+  Value* moves = b_.CreateFCmpOGT(b_.CreateFSub(row_max, old_shift),
+                                  llvm::ConstantFP::get(frame_.real, kLazyShift));
+  emit_if(b_, moves, nullptr, [&] {
+    shift.set(row_max);
+    alpha.set(frame_.math.exp_of_shifted(b_.CreateFSub(old_shift, row_max)));
+    b_.CreateStore(row_max, shift_address);
+  });
+  Value* factor = alpha.get();
+  b_.CreateStore(factor, row_state(offsetof(PassTile, row_alpha), row.index));
+  Value* sum_address = row_state(offsetof(PassTile, row_sum), row.index);
+  b_.CreateStore(b_.CreateFMul(b_.CreateLoad(frame_.real, sum_address), factor), sum_address);
+  // A row without a live pair has exp(-inf - 0) = 0 everywhere.
+  Value* current = shift.get();
+  Value* is_empty =
+      b_.CreateFCmpOEQ(current, llvm::ConstantFP::getInfinity(frame_.real, true));
+  return b_.CreateSelect(is_empty, llvm::ConstantFP::get(frame_.real, 0), current);
+}
+
+void PassFunction::emit_probabilities(const Row& row, Value* shift) {
+  Value* shifts = frame_.splat(shift);
+  Variable sum(b_, frame_.function, llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
+  zero_probabilities(row, b_.getInt64(0), tile_.vector_begin);
+  emit_loop(b_, tile_.vector_begin, tile_.vector_end, frame_.lanes, [&](Value* column) {
+    Value* address = b_.CreateGEP(frame_.real, row.score, column);
+    Value* t = keeps_scores() ? b_.CreateAlignedLoad(frame_.vector_of(frame_.real), address,
+                                                     llvm::Align(4))
+                              : without_outside(column, scaled_score(row, column));
+    Value* p = frame_.math.exp_of_shifted(b_.CreateFSub(t, shifts));
+    sum.set(b_.CreateFAdd(sum.get(), p));
+    store_probabilities(row, column, p);
+  });
+  zero_probabilities(row, tile_.vector_end, frame_.prob_cols);
+  llvm::FastMathFlags flags;
+  flags.setAllowReassoc();
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  b_.setFastMathFlags(flags);
+  Value* tile_sum = b_.CreateFAddReduce(llvm::ConstantFP::get(frame_.real, -0.0), sum.get());
+  b_.clearFastMathFlags();
+  Value* sum_address = row_state(offsetof(PassTile, row_sum), row.index);
+  b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(frame_.real, sum_address), tile_sum), sum_address);
+}
+
+void PassFunction::store_probabilities(const Row& row, Value* column, Value* probabilities) {
+  Value* stored = frame_.variant.prob == ProbType::kBF16 ? frame_.math.bf16_bits(probabilities)
+                                                         : probabilities;
+  Value* address = b_.CreateGEP(stored->getType()->getScalarType(), row.prob, column);
+  b_.CreateAlignedStore(stored, address, llvm::Align(2));
+}
+
+void PassFunction::zero_probabilities(const Row& row, Value* begin, Value* end) {
+  emit_loop(b_, begin, end, frame_.lanes, [&](Value* column) {
+    store_probabilities(row, column,
+                        llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
+  });
+}
+
+}  // namespace tilewright::cpu::jit

@@ -1,0 +1,178 @@
+#include "backends/cpu/jit/llvm/vector_math.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <array>
+#include <span>
+
+namespace tilewright::cpu::jit {
+
+using llvm::Type;
+using llvm::Value;
+
+namespace {
+
+// (exp(r) - 1 - r) / r^2 on |r| <= ln(2)/2, lowest power first: Chebyshev interpolation, within
+// 1.1e-8 (f32) and 2e-17 (f64) of exp(r).
+constexpr std::array kF32Tail = {0.5, 0.16666573286056519, 0.04166654869914055,
+                                 0.008363774046301842, 0.0013926926767453551};
+constexpr std::array kF64Tail = {0x1.0000000000001p-1,  0x1.5555555555556p-3,
+                                 0x1.5555555553b6cp-5,  0x1.1111111110918p-7,
+                                 0x1.6c16c1794e1dcp-10, 0x1.a01a01a83ba17p-13,
+                                 0x1.a019b621f9d08p-16, 0x1.71de0be2b5e96p-19,
+                                 0x1.2894f52583578p-22, 0x1.af3ce42b12b24p-26};
+
+/// What differs between f32 and f64. ln 2 comes in two parts (Cody and Waite) of which n times the
+/// first is exact.
+struct Format {
+  double ln2_high;
+  double ln2_low;
+  double magic;  ///< 1.5 * 2^mantissa: adding it rounds to an integer in the low bits
+  unsigned mantissa_bits;
+  double bias;
+  double overflow;   ///< exp is infinite from here on
+  double underflow;  ///< and 0 below this
+  double tanh_one;   ///< tanh rounds to 1 from here on
+  std::span<const double> tail;
+};
+
+constexpr Format kF32{0.693359375, -2.12194440e-4, 0x1.8p23, 23, 127, 89.0,
+                      -105.0,      9.02,           kF32Tail};
+constexpr Format kF64{
+    6.93145751953125e-1, 1.42860682030941723212e-6, 0x1.8p52, 52, 1023, 710.0, -746.0, 19.1,
+    kF64Tail};
+
+constexpr double kLog2E = 1.44269504088896340736;
+constexpr double kLn2 = 0.69314718055994530942;
+
+const Format& format_of(Type* type) { return type->getScalarType()->isFloatTy() ? kF32 : kF64; }
+
+}  // namespace
+
+Value* VectorMath::constant(Type* type, double value) { return llvm::ConstantFP::get(type, value); }
+
+Type* VectorMath::integer_of(Type* type) {
+  return shaped_like(type, b_.getIntNTy(type->getScalarSizeInBits()));
+}
+
+Value* VectorMath::multiply_add(Value* a, Value* b, Value* c) {
+  return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {a->getType()}, {a, b, c});
+}
+
+Value* VectorMath::absolute(Value* x) {
+  return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+}
+
+Value* VectorMath::with_sign_of(Value* magnitude, Value* sign) {
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign);
+}
+
+// Both forms keep NaN and are one instruction of x86 (maxps and minps give their second operand).
+Value* VectorMath::at_least(Value* x, double low) {
+  Value* bound = constant(x->getType(), low);
+  return b_.CreateSelect(b_.CreateFCmpOLT(x, bound), bound, x);
+}
+
+Value* VectorMath::at_most(Value* x, double high) {
+  Value* bound = constant(x->getType(), high);
+  return b_.CreateSelect(b_.CreateFCmpOGT(x, bound), bound, x);
+}
+
+VectorMath::Reduced VectorMath::reduce(Value* x, double bias) {
+  Type* type = x->getType();
+  const Format& format = format_of(type);
+  Value* magic = constant(type, format.magic + bias);
+  Value* shifted = multiply_add(x, constant(type, kLog2E), magic);
+  Value* n = b_.CreateFSub(shifted, magic);
+  Value* r = multiply_add(n, constant(type, -format.ln2_high), x);
+  r = multiply_add(n, constant(type, -format.ln2_low), r);
+  return {b_.CreateBitCast(shifted, integer_of(type)), n, r};
+}
+
+Value* VectorMath::expm1_of_reduced(Value* r) {
+  Type* type = r->getType();
+  const std::span<const double> tail = format_of(type).tail;
+  Value* sum = constant(type, tail.back());
+  for (std::size_t i = tail.size() - 1; i-- > 0;)
+    sum = multiply_add(sum, r, constant(type, tail[i]));
+  return multiply_add(b_.CreateFMul(sum, r), r, r);
+}
+
+Value* VectorMath::exp_of_shifted(Value* x) {
+  Type* type = x->getType();
+  const Format& format = format_of(type);
+  // Below -bias * ln 2 the biased exponent is 0, hence the scale 0: the result is exactly 0.
+  x = at_least(x, -format.bias * kLn2);
+  const Reduced reduced = reduce(x, format.bias);
+  Value* scale = power_of_two(reduced.n_biased_bits, type);
+  Value* one = constant(type, 1);
+  const std::span<const double> tail = format.tail;
+  Value* sum = constant(type, tail.back());
+  for (std::size_t i = tail.size() - 1; i-- > 0;)
+    sum = multiply_add(sum, reduced.r, constant(type, tail[i]));
+  sum = multiply_add(sum, reduced.r, one);
+  sum = multiply_add(sum, reduced.r, one);
+  return b_.CreateFMul(sum, scale);
+}
+
+Value* VectorMath::power_of_two(Value* biased_exponent, Type* type) {
+  const unsigned shift = format_of(type).mantissa_bits;
+  return b_.CreateBitCast(b_.CreateShl(biased_exponent, shift), type);
+}
+
+Value* VectorMath::scale_by_power_of_two(Value* value, const Reduced& reduced) {
+  Type* type = value->getType();
+  const Format& format = format_of(type);
+  Type* integer = integer_of(type);
+  // In two steps, so that results below and above the normal range round and overflow once.
+  Value* magic = b_.CreateBitCast(constant(type, format.magic), integer);
+  Value* n = b_.CreateSub(reduced.n_biased_bits, magic);
+  Value* half = b_.CreateAShr(n, 1);
+  Value* bias = llvm::ConstantInt::get(integer, static_cast<std::uint64_t>(format.bias));
+  Value* first = power_of_two(b_.CreateAdd(half, bias), type);
+  Value* second = power_of_two(b_.CreateAdd(b_.CreateSub(n, half), bias), type);
+  return b_.CreateFMul(b_.CreateFMul(value, first), second);
+}
+
+Value* VectorMath::exp(Value* x) {
+  const Format& format = format_of(x->getType());
+  x = at_most(at_least(x, format.underflow), format.overflow);
+  const Reduced reduced = reduce(x, 0);
+  Value* mantissa = b_.CreateFAdd(expm1_of_reduced(reduced.r), constant(x->getType(), 1));
+  return scale_by_power_of_two(mantissa, reduced);
+}
+
+Value* VectorMath::exp2(Value* x) {
+  Type* type = x->getType();
+  const Format& format = format_of(type);
+  x = at_most(at_least(x, format.underflow / kLn2), format.overflow / kLn2);
+  Value* magic = constant(type, format.magic);
+  Value* shifted = b_.CreateFAdd(x, magic);
+  Value* n = b_.CreateFSub(shifted, magic);
+  Value* r = b_.CreateFMul(b_.CreateFSub(x, n), constant(type, kLn2));
+  const Reduced reduced{b_.CreateBitCast(shifted, integer_of(type)), n, r};
+  Value* mantissa = b_.CreateFAdd(expm1_of_reduced(r), constant(type, 1));
+  return scale_by_power_of_two(mantissa, reduced);
+}
+
+// tanh |x| = e / (e + 2), e = expm1(2 |x|) = 2^n expm1(r) + (2^n - 1): no cancellation near 0.
+Value* VectorMath::tanh(Value* x) {
+  Type* type = x->getType();
+  const Format& format = format_of(type);
+  Value* magnitude = at_most(absolute(x), format.tanh_one);
+  const Reduced reduced = reduce(b_.CreateFAdd(magnitude, magnitude), format.bias);
+  Value* scale = power_of_two(reduced.n_biased_bits, type);
+  Value* e = multiply_add(expm1_of_reduced(reduced.r), scale,
+                          b_.CreateFSub(scale, constant(type, 1)));
+  return with_sign_of(b_.CreateFDiv(e, b_.CreateFAdd(e, constant(type, 2))), x);
+}
+
+Value* VectorMath::sigmoid(Value* x) {
+  Type* type = x->getType();
+  Value* e = exp(b_.CreateFNeg(absolute(x)));
+  Value* one = constant(type, 1);
+  Value* upper = b_.CreateFDiv(one, b_.CreateFAdd(one, e));
+  return b_.CreateSelect(b_.CreateFCmpOLT(x, constant(type, 0)), b_.CreateFMul(e, upper), upper);
+}
+
+}  // namespace tilewright::cpu::jit
