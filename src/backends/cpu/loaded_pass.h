@@ -14,10 +14,10 @@ namespace tilewright::cpu {
 struct LoadedPass {
   using Run = std::function<void(const PassCall*, const PassTile*)>;
 
-  Run full;                                  ///< takes mask_mod as true
-  Run masked;                                ///< evaluates mask_mod
+  Run full;    ///< takes mask_mod as true
+  Run masked;  ///< evaluates mask_mod
   std::int64_t scratch_bytes_per_column = 0;
-  std::string description;                   ///< for explain and doctor
+  std::string description;  ///< for explain and doctor
 
   /// Bytes of PassTile::column_scratch for tiles of up to `columns` prob_cols.
   std::int64_t column_scratch_bytes(std::int64_t columns) const noexcept {

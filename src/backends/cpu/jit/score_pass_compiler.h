@@ -8,7 +8,7 @@
 #include "backends/cpu/loaded_pass.h"
 #include "backends/cpu/score_pass.h"
 #include "ir/program.h"
-#include "micro_kernel.h"
+#include "kernels/cpu/micro_kernel.h"
 
 /// Compiles score passes with LLVM. Every function may be called from any number of threads and
 /// keeps nothing: what compile_score_pass returns is the whole of a compiled pass.
@@ -27,7 +27,7 @@ struct PassRequest {
   const ir::Program& program;
   const analyse::StructureFacts& facts;
   PassVariant variant;
-  Isa isa = Isa::portable;
+  Isa isa = Isa::kPortable;
 };
 
 /// An ELF object file with the pass in it, for this or another process and for load_score_pass.

@@ -93,8 +93,7 @@ Value* extent_beside(Frame& frame, const CaptureLoad& load, Value* extent) {
   if (!load.is_vector || frame.integer->getScalarSizeInBits() == 64)
     return beside(frame, load, extent);
   Value* most = frame.b.getInt64(std::numeric_limits<std::int32_t>::max());
-  return frame.splat_integer(
-      frame.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, extent, most));
+  return frame.splat_integer(frame.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, extent, most));
 }
 
 /// Element offsets, 0 where nothing may be read.
@@ -172,7 +171,8 @@ Value* emit_gather(Frame& frame, const CaptureLoad& load) {
 
 namespace {
 
-/// The element offset of lane 0, and whether every lane is inside with `lanes` of them side by side.
+/// The element offset of lane 0, and whether every lane is inside with `lanes` of them side by
+/// side.
 struct Span {
   Value* offset;
   Value* fits;

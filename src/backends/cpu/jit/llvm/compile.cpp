@@ -1,8 +1,8 @@
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Config/llvm-config.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -45,8 +45,8 @@ std::string object_bytes(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  const bool cannot_emit = machine.addPassesToEmitFile(passes, stream, nullptr,
-                                                       llvm::CodeGenFileType::ObjectFile, true);
+  const bool cannot_emit =
+      machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true);
   TILEWRIGHT_CHECK(!cannot_emit);
   passes.run(module);
   return {bytes.begin(), bytes.end()};

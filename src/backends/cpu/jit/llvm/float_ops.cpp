@@ -40,9 +40,7 @@ Value* OpEmitter::fmax(const Row& x) {
   return b_.CreateSelect(first, most, b_.CreateSelect(b_.CreateFCmpUNO(x.a, x.a), x.a, x.b));
 }
 
-Value* OpEmitter::fclamp(const Row& x) {
-  return fmin({fmax(x), x.c, nullptr, x.real, x.integer});
-}
+Value* OpEmitter::fclamp(const Row& x) { return fmin({fmax(x), x.c, nullptr, x.real, x.integer}); }
 
 Value* OpEmitter::relu(const Row& x) {
   return fmax({x.a, number(x, 0), nullptr, x.real, x.integer});
@@ -64,8 +62,7 @@ Value* OpEmitter::ftrunc_mod(const Row& x) { return scalar_library("fmod", {x.a,
 Value* OpEmitter::ffloor_mod(const Row& x) {
   Value* remainder = ftrunc_mod(x);
   Value* zero = number(x, 0);
-  Value* opposite =
-      b_.CreateXor(b_.CreateFCmpOLT(remainder, zero), b_.CreateFCmpOLT(x.b, zero));
+  Value* opposite = b_.CreateXor(b_.CreateFCmpOLT(remainder, zero), b_.CreateFCmpOLT(x.b, zero));
   Value* adjust = b_.CreateAnd(b_.CreateFCmpUNE(remainder, zero), opposite);
   return b_.CreateSelect(adjust, b_.CreateFAdd(remainder, x.b), remainder);
 }

@@ -27,7 +27,7 @@ struct Frame {
   VectorMath& math;
   const Machine& machine;
   const ir::Program& program;
-  PassVariant variant;
+  PassVariant variant = {};
   bool masked = false;
 
   unsigned lanes = 1;
@@ -36,7 +36,7 @@ struct Frame {
   llvm::Function* function = nullptr;
   llvm::Function* record_fault = nullptr;  ///< (fault, node, axis, index)
   llvm::MDNode* unlikely = nullptr;        ///< branch weights
-  std::vector<Scope> scopes;
+  std::vector<Scope> scopes = {};
 
   llvm::Value* call = nullptr;
   llvm::Value* tile = nullptr;
@@ -47,16 +47,16 @@ struct Frame {
   llvm::Value* column_scratch = nullptr;
   llvm::Value* prob_cols = nullptr;
   llvm::Value* nonempty = nullptr;  ///< i1: the tile has a column in range
-  std::vector<CaptureValues> captures;
+  std::vector<CaptureValues> captures = {};
 
   llvm::Value* query = nullptr;  ///< i64, per row
 
-  llvm::Value* column = nullptr;      ///< i64, column of lane 0 in a vector loop
-  llvm::Value* kv_first = nullptr;    ///< i64, its kv
-  llvm::Value* kv_vector = nullptr;   ///< kv of every lane
-  llvm::Value* in_range = nullptr;    ///< i1 vector, null where every lane counts
-  llvm::Value* mask_true = nullptr;   ///< i1 vector of mask_mod, null before and without it
-  llvm::Value* score = nullptr;       ///< scaled score of every lane
+  llvm::Value* column = nullptr;     ///< i64, column of lane 0 in a vector loop
+  llvm::Value* kv_first = nullptr;   ///< i64, its kv
+  llvm::Value* kv_vector = nullptr;  ///< kv of every lane
+  llvm::Value* in_range = nullptr;   ///< i1 vector, null where every lane counts
+  llvm::Value* mask_true = nullptr;  ///< i1 vector of mask_mod, null before and without it
+  llvm::Value* score = nullptr;      ///< scaled score of every lane
 
   llvm::FixedVectorType* vector_of(llvm::Type* element) const {
     return llvm::FixedVectorType::get(element, lanes);

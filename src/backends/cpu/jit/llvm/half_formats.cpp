@@ -43,14 +43,15 @@ Value* VectorMath::f16_bits(Value* f32) {
   Value* sign = b_.CreateAnd(b_.CreateLShr(bits, 16), number(0x8000));
   Value* magnitude = b_.CreateAnd(bits, number(0x7fffffff));
   // The addition of 0.5 puts a subnormal's last bit at the float's last bit: it rounds by itself.
-  Value* shifted = b_.CreateFAdd(b_.CreateBitCast(magnitude, f32->getType()),
-                                 constant(f32->getType(), 0.5));
+  Value* shifted =
+      b_.CreateFAdd(b_.CreateBitCast(magnitude, f32->getType()), constant(f32->getType(), 0.5));
   Value* subnormal = b_.CreateSub(b_.CreateBitCast(shifted, wide), number(0x3f000000));
   Value* odd = b_.CreateAnd(b_.CreateLShr(magnitude, 13), number(1));
   Value* rounding = b_.CreateAdd(odd, number(0xfff));
-  Value* normal = b_.CreateLShr(
-      b_.CreateAdd(b_.CreateSub(magnitude, number(0x38000000)), rounding), 13);
-  Value* result = b_.CreateSelect(b_.CreateICmpULT(magnitude, number(0x38800000)), subnormal, normal);
+  Value* normal =
+      b_.CreateLShr(b_.CreateAdd(b_.CreateSub(magnitude, number(0x38000000)), rounding), 13);
+  Value* result =
+      b_.CreateSelect(b_.CreateICmpULT(magnitude, number(0x38800000)), subnormal, normal);
   result = b_.CreateSelect(b_.CreateICmpUGE(magnitude, number(0x477ff000)), number(0x7c00), result);
   Value* payload = b_.CreateAnd(b_.CreateLShr(magnitude, 13), number(0x3ff));
   Value* nan = b_.CreateOr(payload, number(0x7e00));

@@ -26,12 +26,8 @@ Value* OpEmitter::isign(const Row& x) {
   Value* above = b_.CreateZExt(b_.CreateICmpSGT(x.a, integer(x, 0)), x.type());
   return b_.CreateOr(below, above);
 }
-Value* OpEmitter::imin(const Row& x) {
-  return b_.CreateBinaryIntrinsic(Intrinsic::smin, x.a, x.b);
-}
-Value* OpEmitter::imax(const Row& x) {
-  return b_.CreateBinaryIntrinsic(Intrinsic::smax, x.a, x.b);
-}
+Value* OpEmitter::imin(const Row& x) { return b_.CreateBinaryIntrinsic(Intrinsic::smin, x.a, x.b); }
+Value* OpEmitter::imax(const Row& x) { return b_.CreateBinaryIntrinsic(Intrinsic::smax, x.a, x.b); }
 Value* OpEmitter::iclamp(const Row& x) {
   return b_.CreateBinaryIntrinsic(Intrinsic::smin, imax(x), x.c);
 }

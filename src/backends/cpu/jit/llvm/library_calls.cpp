@@ -47,12 +47,12 @@ Value* OpEmitter::library(const char* name, const Row& x, const char* accuracy) 
   llvm::SmallVector<Value*, 2> operands = {x.a};
   if (x.b != nullptr) operands.push_back(x.b);
   Type* type = x.type();
-  const bool is_native = type->isVectorTy() && type->getPrimitiveSizeInBits() == machine_.vector_bits;
+  const bool is_native =
+      type->isVectorTy() && type->getPrimitiveSizeInBits() == machine_.vector_bits;
   if (like_interpreter_ || !is_native || !has_sleef()) return scalar_library(name, operands);
-  const std::string symbol = std::string("Sleef_") + name +
-                             (type->getScalarType()->isFloatTy() ? "f" : "d") +
-                             std::to_string(lane_count(type)) + "_" + accuracy +
-                             machine_.sleef_suffix;
+  const std::string symbol =
+      std::string("Sleef_") + name + (type->getScalarType()->isFloatTy() ? "f" : "d") +
+      std::to_string(lane_count(type)) + "_" + accuracy + machine_.sleef_suffix;
   return b_.CreateCall(declare(b_, symbol, type, operands.size()), operands);
 }
 

@@ -17,14 +17,14 @@ constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
 constexpr Machine kPortable{.sleef_suffix = "sse2"};
 
-constexpr Machine kAvx2{.isa = Isa::avx2,
+constexpr Machine kAvx2{.isa = Isa::kAvx2,
                         .vector_bits = 256,
                         .has_fma = true,
                         .has_f16c = true,
                         .features = "+avx2,+fma,+f16c",
                         .sleef_suffix = "avx2"};
 
-constexpr Machine kAvx512{.isa = Isa::avx512,
+constexpr Machine kAvx512{.isa = Isa::kAvx512,
                           .vector_bits = 512,
                           .has_fma = true,
                           .has_f16c = true,
@@ -34,7 +34,7 @@ constexpr Machine kAvx512{.isa = Isa::avx512,
                           .sleef_suffix = "avx512f"};
 
 constexpr Machine kAvx512Bf16{
-    .isa = Isa::avx512bf16,
+    .isa = Isa::kAvx512Bf16,
     .vector_bits = 512,
     .has_fma = true,
     .has_f16c = true,
@@ -58,14 +58,14 @@ void initialise_x86() {
 
 const Machine& machine_for(Isa isa) noexcept {
   switch (isa) {
-    case Isa::portable:
+    case Isa::kPortable:
       return kPortable;
-    case Isa::avx2:
+    case Isa::kAvx2:
       return kAvx2;
-    case Isa::avx512:
+    case Isa::kAvx512:
       return kAvx512;
-    case Isa::avx512bf16:
-    case Isa::amx:
+    case Isa::kAvx512Bf16:
+    case Isa::kAmx:
       return kAvx512Bf16;
   }
   return kPortable;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "micro_kernel.h"
+#include "kernels/cpu/micro_kernel.h"
 
 namespace llvm {
 class TargetMachine;
@@ -13,11 +13,11 @@ namespace tilewright::cpu::jit {
 
 /// What the emitter may count on for one instruction set.
 struct Machine {
-  Isa isa = Isa::portable;
+  Isa isa = Isa::kPortable;
   unsigned vector_bits = 128;
   bool has_fma = false;
   bool has_f16c = false;
-  bool has_gather = false;        ///< gathers that beat single loads
+  bool has_gather = false;  ///< gathers that beat single loads
   bool has_mask_registers = false;
   bool has_bf16 = false;          ///< vcvtneps2bf16
   const char* features = "";      ///< in LLVM's spelling, on top of x86-64

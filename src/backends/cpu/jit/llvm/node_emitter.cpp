@@ -83,8 +83,7 @@ Value* NodeEmitter::slot_address(NodeId id) {
 }
 
 Value* NodeEmitter::from_scratch(NodeId id) {
-  Value* loaded =
-      frame_.b.CreateAlignedLoad(slot_type(id), slot_address(id), llvm::Align(4));
+  Value* loaded = frame_.b.CreateAlignedLoad(slot_type(id), slot_address(id), llvm::Align(4));
   if (frame_.program.node(id).type != ir::Type::kBool) return loaded;
   return frame_.b.CreateICmpSLT(loaded, llvm::Constant::getNullValue(loaded->getType()));
 }
@@ -126,9 +125,9 @@ Value* NodeEmitter::literal(NodeId id, bool as_vector) {
       value = frame_.b.getInt1(node.payload != 0);
       break;
   }
-  return as_vector ? llvm::ConstantVector::getSplat(
-                         llvm::ElementCount::getFixed(frame_.lanes), value)
-                   : value;
+  return as_vector
+             ? llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(frame_.lanes), value)
+             : value;
 }
 
 Value* NodeEmitter::number(NodeId id) {

@@ -29,12 +29,12 @@ Value* NodeEmitter::row(NodeId id, bool as_vector) {
   for (const NodeId operand : frame_.program.operands(id))
     operands.push_back(value(operand, as_vector));
   if (ir::row(op).has_guard() && frame_.variant.checked) {
-    Value* zero = frame_.b.CreateICmpEQ(operands[1],
-                                        llvm::Constant::getNullValue(operands[1]->getType()));
+    Value* zero =
+        frame_.b.CreateICmpEQ(operands[1], llvm::Constant::getNullValue(operands[1]->getType()));
     emit_fault(frame_, frame_.both(zero, live_lanes(id, as_vector)), id, 0, operands[1]);
   }
-  return ops_.emit(op, operands, domain_.table.real, as_vector ? frame_.integer
-                                                               : frame_.b.getInt64Ty());
+  return ops_.emit(op, operands, domain_.table.real,
+                   as_vector ? frame_.integer : frame_.b.getInt64Ty());
 }
 
 Value* NodeEmitter::at_first_lane(NodeId id) {

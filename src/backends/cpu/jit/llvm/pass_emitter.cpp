@@ -2,6 +2,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include <algorithm>
 
@@ -23,8 +24,8 @@ llvm::Function* define_record_fault(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::IRBuilder<> b(context);
   Type* integer = b.getInt64Ty();
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), integer, integer, integer},
-                                       false);
+  auto* type =
+      llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), integer, integer, integer}, false);
   auto* function =
       llvm::Function::Create(type, llvm::Function::InternalLinkage, "record_fault", module);
   function->addFnAttr(llvm::Attribute::NoInline);
@@ -73,7 +74,9 @@ std::vector<bool> nodes_of(const ir::Program& program, std::optional<NodeId> roo
 class ModuleEmitter {
  public:
   ModuleEmitter(const PassRequest& request, llvm::Module& module)
-      : request_(request), module_(module), machine_(machine_for(request.isa)),
+      : request_(request),
+        module_(module),
+        machine_(machine_for(request.isa)),
         record_fault_(define_record_fault(module)) {}
 
   std::int64_t emit_function(const char* name, bool masked) {
@@ -134,9 +137,9 @@ std::unique_ptr<llvm::Module> emit_score_pass(const PassRequest& request,
   if (request.program.roots().mask)
     scratch_bytes = std::max(scratch_bytes, emitter.emit_function(kMaskedSymbol, true));
   auto* integer = Type::getInt64Ty(context);
-  new llvm::GlobalVariable(*module, integer, true, llvm::GlobalValue::ExternalLinkage,
-                           llvm::ConstantInt::get(integer, static_cast<std::uint64_t>(scratch_bytes)),
-                           kScratchSymbol);
+  new llvm::GlobalVariable(
+      *module, integer, true, llvm::GlobalValue::ExternalLinkage,
+      llvm::ConstantInt::get(integer, static_cast<std::uint64_t>(scratch_bytes)), kScratchSymbol);
   return module;
 }
 

@@ -71,9 +71,7 @@ void PassFunction::load_captures() {
 void PassFunction::bound_columns() {
   const auto lanes = static_cast<std::int64_t>(frame_.lanes);
   const auto down = [&](Value* column) { return b_.CreateAnd(column, b_.getInt64(-lanes)); };
-  const auto up = [&](Value* column) {
-    return down(b_.CreateAdd(column, b_.getInt64(lanes - 1)));
-  };
+  const auto up = [&](Value* column) { return down(b_.CreateAdd(column, b_.getInt64(lanes - 1))); };
   frame_.nonempty = b_.CreateICmpSLT(tile_.col_begin, tile_.col_end);
   tile_.vector_begin = down(tile_.col_begin);
   tile_.vector_end = b_.CreateSelect(frame_.nonempty, up(tile_.col_end), tile_.vector_begin);

@@ -17,8 +17,12 @@ class PassFunction {
  public:
   /// `frame.function` is empty; mask and score tables may be one.
   PassFunction(Frame& frame, Domain& mask, Domain& score)
-      : frame_(frame), b_(frame.b), mask_domain_(mask), score_domain_(score),
-        mask_(frame, mask), score_(frame, score) {}
+      : frame_(frame),
+        b_(frame.b),
+        mask_domain_(mask),
+        score_domain_(score),
+        mask_(frame, mask),
+        score_(frame, score) {}
 
   /// Returns the bytes per column of column_scratch that it uses.
   std::int64_t emit();

@@ -28,7 +28,7 @@ void PassFunction::emit_row(Value* index) {
   frame_.query = b_.CreateAdd(q_begin, index);
   mask_.emit_scalars(Scope::kRow);
   score_.emit_scalars(Scope::kRow);
-  const unsigned prob_bytes = frame_.variant.prob == ProbType::kBF16 ? 2
+  const unsigned prob_bytes = frame_.variant.prob == ProbType::kBF16  ? 2
                               : frame_.variant.prob == ProbType::kF32 ? 4
                                                                       : 8;
   Value* prob_row = b_.CreateMul(index, tile_.prob_stride);
@@ -58,8 +58,8 @@ Value* PassFunction::emit_scores(const Row& row) {
     Value* before = most.get();
     most.set(b_.CreateSelect(b_.CreateFCmpOGT(t, before), t, before));
     if (reads_kv_per_score())
-      kv.set(b_.CreateAdd(frame_.kv_vector, llvm::ConstantInt::get(frame_.kv_vector->getType(),
-                                                                   frame_.lanes)));
+      kv.set(b_.CreateAdd(frame_.kv_vector,
+                          llvm::ConstantInt::get(frame_.kv_vector->getType(), frame_.lanes)));
   });
   llvm::FastMathFlags flags;
   flags.setNoNaNs();
@@ -126,11 +126,9 @@ Value* PassFunction::masked_score(const Row& row, Value* column) {
 
 Value* PassFunction::without_outside(Value* column, Value* t) {
   Variable kept(b_, frame_.function, t);
-  Value* inside = b_.CreateICmpULT(b_.CreateSub(column, tile_.interior_begin),
-                                   tile_.interior_cols);
-  emit_if(b_, b_.CreateNot(inside), frame_.unlikely, [&] {
-    kept.set(b_.CreateSelect(lanes_in_range(column), t, minus_infinity()));
-  });
+  Value* inside = b_.CreateICmpULT(b_.CreateSub(column, tile_.interior_begin), tile_.interior_cols);
+  emit_if(b_, b_.CreateNot(inside), frame_.unlikely,
+          [&] { kept.set(b_.CreateSelect(lanes_in_range(column), t, minus_infinity())); });
   return kept.get();
 }
 
@@ -157,8 +155,7 @@ Value* PassFunction::emit_shift(const Row& row, Value* tile_max) {
   b_.CreateStore(b_.CreateFMul(b_.CreateLoad(frame_.real, sum_address), factor), sum_address);
   // A row without a live pair has exp(-inf - 0) = 0 everywhere.
   Value* current = shift.get();
-  Value* is_empty =
-      b_.CreateFCmpOEQ(current, llvm::ConstantFP::getInfinity(frame_.real, true));
+  Value* is_empty = b_.CreateFCmpOEQ(current, llvm::ConstantFP::getInfinity(frame_.real, true));
   return b_.CreateSelect(is_empty, llvm::ConstantFP::get(frame_.real, 0), current);
 }
 
@@ -168,9 +165,9 @@ void PassFunction::emit_probabilities(const Row& row, Value* shift) {
   zero_probabilities(row, b_.getInt64(0), tile_.vector_begin);
   emit_loop(b_, tile_.vector_begin, tile_.vector_end, frame_.lanes, [&](Value* column) {
     Value* address = b_.CreateGEP(frame_.real, row.score, column);
-    Value* t = keeps_scores() ? b_.CreateAlignedLoad(frame_.vector_of(frame_.real), address,
-                                                     llvm::Align(4))
-                              : without_outside(column, scaled_score(row, column));
+    Value* t = keeps_scores()
+                   ? b_.CreateAlignedLoad(frame_.vector_of(frame_.real), address, llvm::Align(4))
+                   : without_outside(column, scaled_score(row, column));
     Value* p = frame_.math.exp_of_shifted(b_.CreateFSub(t, shifts));
     sum.set(b_.CreateFAdd(sum.get(), p));
     store_probabilities(row, column, p);
@@ -187,16 +184,15 @@ void PassFunction::emit_probabilities(const Row& row, Value* shift) {
 }
 
 void PassFunction::store_probabilities(const Row& row, Value* column, Value* probabilities) {
-  Value* stored = frame_.variant.prob == ProbType::kBF16 ? frame_.math.bf16_bits(probabilities)
-                                                         : probabilities;
+  Value* stored =
+      frame_.variant.prob == ProbType::kBF16 ? frame_.math.bf16_bits(probabilities) : probabilities;
   Value* address = b_.CreateGEP(stored->getType()->getScalarType(), row.prob, column);
   b_.CreateAlignedStore(stored, address, llvm::Align(2));
 }
 
 void PassFunction::zero_probabilities(const Row& row, Value* begin, Value* end) {
   emit_loop(b_, begin, end, frame_.lanes, [&](Value* column) {
-    store_probabilities(row, column,
-                        llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
+    store_probabilities(row, column, llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
   });
 }
 

@@ -16,11 +16,10 @@ namespace {
 // 1.1e-8 (f32) and 2e-17 (f64) of exp(r).
 constexpr std::array kF32Tail = {0.5, 0.16666573286056519, 0.04166654869914055,
                                  0.008363774046301842, 0.0013926926767453551};
-constexpr std::array kF64Tail = {0x1.0000000000001p-1,  0x1.5555555555556p-3,
-                                 0x1.5555555553b6cp-5,  0x1.1111111110918p-7,
-                                 0x1.6c16c1794e1dcp-10, 0x1.a01a01a83ba17p-13,
-                                 0x1.a019b621f9d08p-16, 0x1.71de0be2b5e96p-19,
-                                 0x1.2894f52583578p-22, 0x1.af3ce42b12b24p-26};
+constexpr std::array kF64Tail = {
+    0x1.0000000000001p-1,  0x1.5555555555556p-3,  0x1.5555555553b6cp-5,  0x1.1111111110918p-7,
+    0x1.6c16c1794e1dcp-10, 0x1.a01a01a83ba17p-13, 0x1.a019b621f9d08p-16, 0x1.71de0be2b5e96p-19,
+    0x1.2894f52583578p-22, 0x1.af3ce42b12b24p-26};
 
 /// What differs between f32 and f64. ln 2 comes in two parts (Cody and Waite) of which n times the
 /// first is exact.
@@ -36,11 +35,16 @@ struct Format {
   std::span<const double> tail;
 };
 
-constexpr Format kF32{0.693359375, -2.12194440e-4, 0x1.8p23, 23, 127, 89.0,
-                      -105.0,      9.02,           kF32Tail};
-constexpr Format kF64{
-    6.93145751953125e-1, 1.42860682030941723212e-6, 0x1.8p52, 52, 1023, 710.0, -746.0, 19.1,
-    kF64Tail};
+constexpr Format kF32{0.693359375, -2.12194440e-4, 0x1.8p23, 23, 127, 89.0, -105.0, 9.02, kF32Tail};
+constexpr Format kF64{6.93145751953125e-1,
+                      1.42860682030941723212e-6,
+                      0x1.8p52,
+                      52,
+                      1023,
+                      710.0,
+                      -746.0,
+                      19.1,
+                      kF64Tail};
 
 constexpr double kLog2E = 1.44269504088896340736;
 constexpr double kLn2 = 0.69314718055994530942;
@@ -59,9 +63,7 @@ Value* VectorMath::multiply_add(Value* a, Value* b, Value* c) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {a->getType()}, {a, b, c});
 }
 
-Value* VectorMath::absolute(Value* x) {
-  return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-}
+Value* VectorMath::absolute(Value* x) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
 
 Value* VectorMath::with_sign_of(Value* magnitude, Value* sign) {
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign);
@@ -162,8 +164,8 @@ Value* VectorMath::tanh(Value* x) {
   Value* magnitude = at_most(absolute(x), format.tanh_one);
   const Reduced reduced = reduce(b_.CreateFAdd(magnitude, magnitude), format.bias);
   Value* scale = power_of_two(reduced.n_biased_bits, type);
-  Value* e = multiply_add(expm1_of_reduced(reduced.r), scale,
-                          b_.CreateFSub(scale, constant(type, 1)));
+  Value* e =
+      multiply_add(expm1_of_reduced(reduced.r), scale, b_.CreateFSub(scale, constant(type, 1)));
   return with_sign_of(b_.CreateFDiv(e, b_.CreateFAdd(e, constant(type, 2))), x);
 }
 
