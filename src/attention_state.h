@@ -1,0 +1,46 @@
+#pragma once
+
+#include <future>
+#include <memory>
+#include <optional>
+
+#include "prepared.h"
+#include "tilewright/engine.h"
+
+namespace tilewright {
+
+/// One call, its problem already checked for itself.
+struct CallParts {
+  const Program& program;
+  const Problem& problem;
+  const ForwardInputs& inputs;
+  const ForwardOutputs& outputs;
+  const BlockLists* lists = nullptr;
+  const MaskMap* lists_map = nullptr;  ///< the lists as spans, where they are already known
+};
+
+/// The flow from facts to launch.
+CallReport run_call(EngineCore& core, Prepared& prepared, const CallParts& call);
+
+struct Attention::State {
+  State(std::shared_ptr<EngineCore> engine_core, std::shared_ptr<Prepared> structure,
+        Program traced, const Problem& asked)
+      : core(std::move(engine_core)),
+        prepared(std::move(structure)),
+        program(std::move(traced)),
+        problem(asked) {}
+
+  /// Compiles every reachable variant, here or on another thread.
+  void compile_all(bool async);
+  void use_lists(const BlockLists& block_lists);
+
+  std::shared_ptr<EngineCore> core;
+  std::shared_ptr<Prepared> prepared;
+  Program program;
+  Problem problem;
+  std::optional<BlockLists> lists;
+  std::optional<MaskMap> lists_map;
+  std::shared_future<void> compiled;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "analyse/facts.h"
+#include "base/digest.h"
+#include "ir/program.h"
+#include "plan/plan.h"
+#include "tilewright/engine.h"
+#include "tilewright/mask_map.h"
+#include "tilewright/target.h"
+
+namespace tilewright::backends {
+
+/// Facts about numbers, lengths and tables that pick the code of a structure at run time; at most
+/// four a structure.
+struct Variant {
+  bool fits_int32 = false;  ///< integers may be computed in 32 bits
+  bool checked = true;      ///< live subscripts and divisors must be checked
+  bool operator==(const Variant&) const = default;
+};
+
+/// What emit turns into source: a structure and a variant of it, for one plan.
+struct EmitRequest {
+  const ir::Program& program;
+  const analyse::StructureFacts& facts;
+  const plan::Plan& plan;
+  const Problem& problem;
+  Variant variant;
+};
+
+/// What the cache sits behind: readable text, and what names the code it becomes.
+struct Source {
+  std::string kernel_name;
+  std::string text;
+  std::string toolchain;  ///< compiler, its version and its flags, target included
+};
+
+/// Compiled code as bytes: an object file (CPU) or a cubin (CUDA), with what load must know.
+struct Binary {
+  std::string bytes;
+  std::string entry_points;  ///< one a line
+};
+
+/// One call, checked and planned; everything it points to outlives launch.
+struct Launch {
+  const Program& program;
+  const Problem& problem;
+  const plan::Plan& plan;
+  const ForwardInputs& inputs;
+  const ForwardOutputs& outputs;
+  const MaskMap* map = nullptr;  ///< null: every pair is visited (and masked by the program)
+  const BlockLists* lists =
+      nullptr;  ///< what the map was made from: its full spans skip mask_mod (semantics R3)
+  const HostServices& host;
+};
+
+/// Code ready to run. Thread-safe.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual std::size_t workspace_bytes(const Problem& problem) const = 0;
+  /// Runs to the end on the CPU; enqueues on a device. Returns the workspace bytes it took. Throws
+  /// the run-time index errors of R8 and R9.
+  virtual std::size_t launch(const Launch& launch) const = 0;
+};
+
+/// A folder of backends/: the same stages for each, from value to value. Nothing here calls back
+/// up.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const noexcept = 0;
+  virtual TargetInfo info() const = 0;
+  virtual plan::Limits limits() const = 0;
+
+  virtual Source emit(const EmitRequest& request) const = 0;
+  virtual Binary compile(const EmitRequest& request) const = 0;
+  virtual std::shared_ptr<const Kernel> load(const EmitRequest& request,
+                                             const Binary& binary) const = 0;
+  /// Names the kernel in memory without emitting: structure, variant, plan and target.
+  virtual Digest fast_key(const EmitRequest& request) const = 0;
+};
+
+/// What backends take from the engine's options and the environment.
+struct BackendOptions {
+  int threads = 0;
+  std::string cpu_isa;
+};
+
+}  // namespace tilewright::backends

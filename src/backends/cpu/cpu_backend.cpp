@@ -1,0 +1,170 @@
+#include "backends/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "backends/cpu/cpu_kernel.h"
+#include "backends/cpu/jit/score_pass_compiler.h"
+#include "backends/cpu/thread_limit.h"
+#include "backends/cpu/tile_interpreter.h"
+#include "tilewright/error.h"
+
+namespace tilewright::cpu {
+
+namespace {
+
+/// Rows of a query tile: near this many, a multiple of the micro-kernel's.
+constexpr std::int64_t kTargetRows = 64;
+
+DType dtype_of(ElementType type) {
+  switch (type) {
+    case ElementType::f64:
+      return DType::kF64;
+    case ElementType::f32:
+      return DType::kF32;
+    case ElementType::bf16:
+      return DType::kBF16;
+    case ElementType::f16:
+      return DType::kF16;
+  }
+  return DType::kF32;
+}
+
+plan::KernelRow kernel_row(const MicroKernel& kernel, std::optional<Isa> forced) {
+  plan::KernelRow row;
+  row.name = kernel.name;
+  for (ElementType type : {ElementType::f64, ElementType::f32, ElementType::bf16, ElementType::f16})
+    if ((kernel.sources >> static_cast<int>(type) & 1) != 0) row.dtypes.push_back(dtype_of(type));
+  row.max_head_dim = kMaxHeadDim;
+  row.q_tile_rows =
+      std::max<std::int64_t>(1, kTargetRows / kernel.row_multiple) * kernel.row_multiple;
+  row.kv_tile_tokens = kernel.compute == ElementType::bf16 ? 256 : 128;
+  // A row of the portable instruction set serves where nothing faster can, and so does every row
+  // without generated code.
+  row.fast = kernel.isa != Isa::portable && jit::is_available();
+  if (auto missing = missing_feature(kernel.isa, cpu_features()))
+    row.unavailable = *missing;
+  else if (forced && kernel.isa > *forced)
+    row.unavailable = "the instruction set is forced to " + std::string(isa_name(*forced));
+  return row;
+}
+
+PassVariant pass_variant(const MicroKernel& kernel, backends::Variant variant) {
+  PassVariant pass;
+  pass.is_f64 = kernel.accumulator == ElementType::f64;
+  pass.prob = kernel.compute == ElementType::bf16 ? ProbType::kBF16
+                                                  : (pass.is_f64 ? ProbType::kF64 : ProbType::kF32);
+  pass.fits_int32 = variant.fits_int32;
+  pass.checked = variant.checked;
+  return pass;
+}
+
+class CpuBackend final : public backends::Backend {
+ public:
+  explicit CpuBackend(const backends::BackendOptions& options) {
+    forced_ = forced_isa(options.cpu_isa);
+    services_ =
+        std::make_shared<CpuServices>(options.threads > 0 ? options.threads : thread_limit());
+    limits_.backend = "cpu";
+    limits_.device = std::string("x86-64, ") + std::string(isa_name(widest_isa()));
+    limits_.threads = services_->workers.threads();
+    for (const MicroKernel* kernel : micro_kernel_rows())
+      limits_.rows.push_back(kernel_row(*kernel, forced_));
+  }
+
+  std::string_view name() const noexcept override { return "cpu"; }
+  plan::Limits limits() const override { return limits_; }
+
+  TargetInfo info() const override {
+    TargetInfo info{
+        .backend = "cpu", .available = true, .device = limits_.device, .reason = {}, .kernels = {}};
+    info.reason =
+        jit::is_available()
+            ? "score passes are compiled by " + jit::compiler_fingerprint()
+            : "built without LLVM: score passes run on the tile interpreter, slower and as correct";
+    info.reason += "; " + std::to_string(limits_.threads) + " threads";
+    for (const plan::KernelRow& row : limits_.rows)
+      info.kernels.push_back(row.name + ": " +
+                             (row.unavailable.empty() ? "usable" : row.unavailable));
+    return info;
+  }
+
+  backends::Source emit(const backends::EmitRequest& request) const override {
+    backends::Source source{
+        .kernel_name = request.plan.kernel, .text = {}, .toolchain = "tile interpreter"};
+    if (!jit::is_available()) return source;
+    source.toolchain = jit::compiler_fingerprint();
+    source.text = jit::emit_ir_text(pass_request(request));
+    return source;
+  }
+
+  backends::Binary compile(const backends::EmitRequest& request) const override {
+    if (!jit::is_available()) return {};
+    return {.bytes = jit::compile_score_pass(pass_request(request)), .entry_points = {}};
+  }
+
+  std::shared_ptr<const backends::Kernel> load(const backends::EmitRequest& request,
+                                               const backends::Binary& binary) const override {
+    const MicroKernel& kernel = micro_kernel(request);
+    std::shared_ptr<const LoadedPass> pass =
+        jit::is_available()
+            ? jit::load_score_pass(binary.bytes)
+            : interpret_score_pass(request.program, pass_variant(kernel, request.variant));
+    return std::make_shared<CpuKernel>(services_, kernel, std::move(pass), request.plan);
+  }
+
+  Digest fast_key(const backends::EmitRequest& request) const override {
+    DigestWriter writer;
+    writer.text("cpu").text(request.plan.kernel).text(hex(request.program.structure_digest()));
+    writer.integer(request.variant.fits_int32 ? 1 : 0).integer(request.variant.checked ? 1 : 0);
+    return writer.integer(request.plan.q_tile_rows).integer(request.plan.kv_tile_tokens).finish();
+  }
+
+ private:
+  static std::optional<Isa> forced_isa(const std::string& isa) {
+    if (isa.empty()) return std::nullopt;
+    const std::optional<Isa> forced = parse_isa(isa);
+    const std::optional<std::string> missing =
+        forced ? missing_feature(*forced, cpu_features()) : std::nullopt;
+    if (forced && !missing) return forced;
+    throw Error({.code = ErrorCode::kInvalidArgument,
+                 .what = "the CPU instruction set cannot be forced to this",
+                 .where = "cpu_isa (TILEWRIGHT_CPU_ISA)",
+                 .expected = "amx, avx512bf16, avx512, avx2 or portable, and a CPU that has it",
+                 .got = isa + (missing ? ": " + *missing : std::string()),
+                 .hint = "`tilewright doctor` lists what this CPU has"});
+  }
+
+  Isa widest_isa() const {
+    Isa widest = Isa::portable;
+    for (const MicroKernel* kernel : micro_kernel_rows())
+      if (!missing_feature(kernel->isa, cpu_features()) && (!forced_ || kernel->isa <= *forced_))
+        widest = std::max(widest, kernel->isa);
+    return widest;
+  }
+
+  static const MicroKernel& micro_kernel(const backends::EmitRequest& request) {
+    return *micro_kernel_rows()[request.plan.row];
+  }
+
+  static jit::PassRequest pass_request(const backends::EmitRequest& request) {
+    const MicroKernel& kernel = micro_kernel(request);
+    return {.program = request.program,
+            .facts = request.facts,
+            .variant = pass_variant(kernel, request.variant),
+            .isa = kernel.isa};
+  }
+
+  std::optional<Isa> forced_;
+  std::shared_ptr<CpuServices> services_;
+  plan::Limits limits_;
+};
+
+}  // namespace
+
+std::shared_ptr<const backends::Backend> make_backend(const backends::BackendOptions& options) {
+  return std::make_shared<CpuBackend>(options);
+}
+
+}  // namespace tilewright::cpu

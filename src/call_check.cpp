@@ -1,0 +1,182 @@
+#include "call_check.h"
+
+#include <string>
+
+#include "ir/program.h"
+#include "tilewright/error.h"
+
+namespace tilewright {
+
+namespace {
+
+[[noreturn]] void raise(std::string what, std::string where, std::string expected, std::string got,
+                        std::string hint) {
+  throw Error({.code = ErrorCode::kInvalidArgument,
+               .what = std::move(what),
+               .where = std::move(where),
+               .expected = std::move(expected),
+               .got = std::move(got),
+               .hint = std::move(hint)});
+}
+
+void require_rank4(const TensorView& tensor, const char* tensor_name) {
+  if (tensor.rank() == 4 && tensor.strides.size() == 4) return;
+  raise("an attention operand must have four axes", tensor_name, "[batch, heads, length, dim]",
+        to_string(tensor.shape), "add the missing axes with extent 1");
+}
+
+void require_extent(std::int64_t got, std::int64_t expected, const char* tensor_name,
+                    const char* meaning) {
+  if (got == expected) return;
+  raise(std::string("two operands disagree on ") + meaning, tensor_name, std::to_string(expected),
+        std::to_string(got), {});
+}
+
+void require_memory(const TensorView& tensor, const char* tensor_name) {
+  if (tensor.data != nullptr || element_count(tensor.shape) == 0) return;
+  raise("an operand has no memory", tensor_name, "a pointer to its elements", "null", {});
+}
+
+void require_float(const TensorView& tensor, const char* tensor_name) {
+  if (is_floating(tensor.dtype)) return;
+  raise("an operand must be floating", tensor_name, "f64, f32, f16 or bf16",
+        std::string(name(tensor.dtype)), {});
+}
+
+void require_device(Device got, Device expected, const std::string& tensor_name) {
+  if (got == expected) return;
+  raise("two tensors lie on different devices", tensor_name, to_string(expected), to_string(got),
+        "move '" + tensor_name + "' to " + to_string(expected));
+}
+
+void check_operand(const TensorView& tensor, const char* tensor_name, Device device) {
+  require_rank4(tensor, tensor_name);
+  require_float(tensor, tensor_name);
+  require_memory(tensor, tensor_name);
+  require_device(tensor.device, device, tensor_name);
+}
+
+void check_heads(const Problem& problem) {
+  const bool divides = problem.kv_heads == 0 ? problem.query_heads == 0
+                                             : problem.query_heads % problem.kv_heads == 0;
+  if (!divides) {
+    raise("query heads must be a multiple of key heads", "query",
+          "a multiple of " + std::to_string(problem.kv_heads), std::to_string(problem.query_heads),
+          "each key head serves query_heads / kv_heads query heads");
+  }
+  if (problem.kv_batch == problem.batch || problem.kv_batch == 1) return;
+  raise("the batch of key and value must be 1 or the query's", "key",
+        "1 or " + std::to_string(problem.batch), std::to_string(problem.kv_batch), {});
+}
+
+void check_dtypes(const Problem& problem) {
+  if (problem.key_dtype == problem.query_dtype && problem.value_dtype == problem.query_dtype)
+    return;
+  raise("query, key and value have different dtypes",
+        problem.key_dtype == problem.query_dtype ? "value" : "key",
+        std::string(name(problem.query_dtype)),
+        std::string(name(problem.key_dtype == problem.query_dtype ? problem.value_dtype
+                                                                  : problem.key_dtype)),
+        "convert them to one dtype first");
+}
+
+void check_statistic(const TensorView& tensor, const char* tensor_name, const Problem& problem) {
+  const Dims expected{problem.batch, problem.query_heads, problem.q_len};
+  if (!(tensor.shape == expected))
+    raise("an output has the wrong shape", tensor_name, to_string(expected),
+          to_string(tensor.shape), {});
+  const DType dtype = problem.query_dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  if (tensor.dtype != dtype) {
+    raise("an output has the wrong dtype", tensor_name, std::string(name(dtype)),
+          std::string(name(tensor.dtype)), "lse and max_scores are fp32, or fp64 for fp64 inputs");
+  }
+  require_memory(tensor, tensor_name);
+  require_device(tensor.device, problem.device, tensor_name);
+}
+
+void check_capture(const ir::CaptureSlot& slot, const TensorView& view, Device device) {
+  const std::string where = "captured tensor '" + slot.name + "'";
+  if (view.data == nullptr && element_count(view.shape) != 0)
+    raise("a captured tensor is not bound", where, "memory", "null",
+          "bind(\"" + slot.name + "\", view) before the call");
+  if (view.rank() != slot.rank || view.strides.size() != slot.rank)
+    raise("a captured tensor has the wrong rank", where, std::to_string(slot.rank),
+          std::to_string(view.rank()), {});
+  require_device(view.device, device, slot.name);
+}
+
+}  // namespace
+
+Problem problem_from(const ForwardInputs& inputs, const ForwardOutputs& outputs) {
+  const Device device = inputs.query.device;
+  check_operand(inputs.query, "query", device);
+  check_operand(inputs.key, "key", device);
+  check_operand(inputs.value, "value", device);
+  check_operand(outputs.out, "out", device);
+  Problem problem;
+  problem.batch = inputs.query.shape[0];
+  problem.query_heads = inputs.query.shape[1];
+  problem.q_len = inputs.query.shape[2];
+  problem.head_dim = inputs.query.shape[3];
+  problem.kv_batch = inputs.key.shape[0];
+  problem.kv_heads = inputs.key.shape[1];
+  problem.kv_len = inputs.key.shape[2];
+  problem.value_dim = inputs.value.shape[3];
+  problem.query_dtype = inputs.query.dtype;
+  problem.key_dtype = inputs.key.dtype;
+  problem.value_dtype = inputs.value.dtype;
+  problem.out_dtype = outputs.out.dtype;
+  problem.outputs = {.lse = outputs.lse.has_value(),
+                     .max_scores = outputs.max_scores.has_value(),
+                     .partial = false};
+  problem.device = device;
+  require_extent(inputs.key.shape[3], problem.head_dim, "key", "the head dim E");
+  require_extent(inputs.value.shape[0], problem.kv_batch, "value", "the key batch");
+  require_extent(inputs.value.shape[1], problem.kv_heads, "value", "the key heads");
+  require_extent(inputs.value.shape[2], problem.kv_len, "value", "the key length");
+  check_heads(problem);
+  check_dtypes(problem);
+  return problem;
+}
+
+void check_call(const Program& program, const Problem& problem, const ForwardOutputs& outputs) {
+  const Dims expected{problem.batch, problem.query_heads, problem.q_len, problem.value_dim};
+  if (!(outputs.out.shape == expected))
+    raise("an output has the wrong shape", "out", to_string(expected), to_string(outputs.out.shape),
+          {});
+  if (outputs.lse) check_statistic(*outputs.lse, "lse", problem);
+  if (outputs.max_scores) check_statistic(*outputs.max_scores, "max_scores", problem);
+  if (problem.kv_layout != KvLayout::kDense) {
+    throw Error({.code = ErrorCode::kUnsupported,
+                 .what = "packed and paged keys are not served yet",
+                 .where = "kv_layout",
+                 .expected = "dense",
+                 .got = problem.kv_layout == KvLayout::kPacked ? "packed" : "paged",
+                 .hint = "use the documents mask over one dense sequence"});
+  }
+  const auto slots = program.structure().captures();
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    check_capture(slots[i], program.bindings().captures[i], problem.device);
+}
+
+void check_lists(const BlockLists& lists, const Problem& problem) {
+  if (lists.q_len != problem.q_len || lists.kv_len != problem.kv_len) {
+    raise("block lists were made for other lengths", "block_lists",
+          std::to_string(problem.q_len) + " x " + std::to_string(problem.kv_len),
+          std::to_string(lists.q_len) + " x " + std::to_string(lists.kv_len),
+          "make them for the exact lengths of this call");
+  }
+  const Dims& shape = lists.kv_num_blocks.shape;
+  if (shape.size() != 3)
+    raise("block counts must have three axes", "kv_num_blocks", "[batch, heads, query blocks]",
+          to_string(shape), {});
+  const bool batch_fits = shape[0] == 1 || shape[0] == problem.batch;
+  const bool heads_fit = shape[1] == 1 || shape[1] == problem.query_heads;
+  if (batch_fits && heads_fit) return;
+  raise("block lists were made for another batch or number of heads", "block_lists",
+        "batch 1 or " + std::to_string(problem.batch) + ", heads 1 or " +
+            std::to_string(problem.query_heads),
+        "batch " + std::to_string(shape[0]) + ", heads " + std::to_string(shape[1]), {});
+}
+
+}  // namespace tilewright

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "tilewright/engine.h"
+
+namespace tilewright {
+
+/// Checks what problem_from cannot see: captured tensors are bound and on the problem's device,
+/// outputs have the right shape and dtype, layouts are served. Throws Error naming the tensor.
+void check_call(const Program& program, const Problem& problem, const ForwardOutputs& outputs);
+
+/// Checks block lists against the problem: exact lengths, and batch and heads 1 or equal to the
+/// query's.
+void check_lists(const BlockLists& lists, const Problem& problem);
+
+}  // namespace tilewright

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "tilewright/engine.h"
+
+namespace tilewright {
+
+/// Every environment variable that Tilewright reads, as it was when an engine was made.
+struct Config {
+  std::string cpu_isa;     ///< TILEWRIGHT_CPU_ISA
+  std::string cache_dir;   ///< TILEWRIGHT_CACHE_DIR
+  std::string record_dir;  ///< TILEWRIGHT_RECORD
+  std::string backend;     ///< TILEWRIGHT_BACKEND
+  int threads = 0;         ///< TILEWRIGHT_THREADS
+};
+
+/// Throws Error{kInvalidArgument} for a value that cannot be meant.
+Config read_config();
+
+/// Options with the environment's values where the caller left a default.
+EngineOptions with_config(EngineOptions options, const Config& config);
+
+}  // namespace tilewright

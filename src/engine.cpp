@@ -1,0 +1,93 @@
+#include "tilewright/engine.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "attention_state.h"
+#include "backends/list.h"
+#include "call_check.h"
+#include "config.h"
+
+namespace tilewright {
+
+/// The engine's core, and one Prepared per structure and class of problems for calls without
+/// prepare().
+struct Engine::State {
+  std::shared_ptr<EngineCore> core = std::make_shared<EngineCore>();
+  std::mutex mutex;
+  std::map<Digest, std::shared_ptr<Prepared>> prepared;
+
+  std::shared_ptr<Prepared> prepare(const Program& program, const Problem& problem);
+};
+
+namespace {
+
+/// What a plan depends on: structure, dtypes, dims and device; no lengths.
+Digest class_key(const Program& program, const Problem& problem) {
+  DigestWriter writer;
+  writer.text(program.structure_digest());
+  for (DType dtype :
+       {problem.query_dtype, problem.key_dtype, problem.value_dtype, problem.out_dtype})
+    writer.integer(static_cast<std::int64_t>(dtype));
+  writer.integer(problem.head_dim).integer(problem.value_dim);
+  writer.integer(static_cast<std::int64_t>(problem.device.kind)).integer(problem.device.ordinal);
+  return writer.finish();
+}
+
+}  // namespace
+
+std::shared_ptr<Prepared> Engine::State::prepare(const Program& program, const Problem& problem) {
+  const Digest key = class_key(program, problem);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = prepared.find(key); found != prepared.end()) return found->second;
+  }
+  auto fresh = std::make_shared<Prepared>(core, program, problem);
+  const std::lock_guard lock(mutex);
+  return prepared.try_emplace(key, std::move(fresh)).first->second;
+}
+
+Engine::Engine(EngineOptions options) : state_(std::make_shared<State>()) {
+  EngineCore& core = *state_->core;
+  core.options = with_config(std::move(options), read_config());
+  core.backends =
+      backends::make_backends({.threads = core.options.threads, .cpu_isa = core.options.cpu_isa});
+}
+
+Engine::~Engine() = default;
+
+Attention Engine::prepare(const Program& program, const Problem& problem, bool async) {
+  auto state = std::make_unique<Attention::State>(state_->core, state_->prepare(program, problem),
+                                                  program, problem);
+  state->compile_all(async);
+  return Attention(std::move(state));
+}
+
+Attention Engine::prepare(const Program& program, const Problem& problem, const BlockLists& lists) {
+  check_lists(lists, problem);
+  auto state = std::make_unique<Attention::State>(state_->core, state_->prepare(program, problem),
+                                                  program, problem);
+  state->use_lists(lists);
+  state->compile_all(false);
+  return Attention(std::move(state));
+}
+
+CallReport Engine::attention(const Program& program, const ForwardInputs& inputs,
+                             const ForwardOutputs& outputs, const CallOptions& options) {
+  Problem problem = problem_from(inputs, outputs);
+  problem.scale = options.scale;
+  if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
+  const CallParts parts{.program = program,
+                        .problem = problem,
+                        .inputs = inputs,
+                        .outputs = outputs,
+                        .lists = options.block_lists};
+  return run_call(*state_->core, *state_->prepare(program, problem), parts);
+}
+
+EngineStats Engine::stats() const { return state_->core->stats.read(); }
+
+const EngineOptions& Engine::options() const noexcept { return state_->core->options; }
+
+}  // namespace tilewright

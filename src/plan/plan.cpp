@@ -1,0 +1,98 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+
+#include "tilewright/error.h"
+
+namespace tilewright::plan {
+
+namespace {
+
+bool serves_dtype(const KernelRow& row, DType dtype) {
+  return std::find(row.dtypes.begin(), row.dtypes.end(), dtype) != row.dtypes.end();
+}
+
+std::string dim_rejection(const KernelRow& row, std::int64_t dim, const char* name) {
+  if (dim < row.min_head_dim || dim > row.max_head_dim) {
+    return std::string("serves ") + name + " from " + std::to_string(row.min_head_dim) + " to " +
+           std::to_string(row.max_head_dim) + ", got " + std::to_string(dim);
+  }
+  if (dim % row.head_dim_multiple != 0) {
+    return std::string("serves multiples of ") + std::to_string(row.head_dim_multiple) + " as " +
+           name + ", got " + std::to_string(dim);
+  }
+  return {};
+}
+
+/// Why a row cannot serve the problem; empty if it can.
+std::string rejection_of(const KernelRow& row, const Problem& problem) {
+  if (!row.unavailable.empty()) return row.unavailable;
+  if (!serves_dtype(row, problem.query_dtype))
+    return "does not compute in " + std::string(name(problem.query_dtype));
+  if (std::string reason = dim_rejection(row, problem.head_dim, "head dim E"); !reason.empty())
+    return reason;
+  return dim_rejection(row, problem.value_dim, "value dim Ev");
+}
+
+[[noreturn]] void raise_unserved(const Limits& limits, const std::vector<Rejection>& rejections) {
+  std::string got;
+  for (const Rejection& rejection : rejections)
+    got += "\n    " + rejection.kernel + ": " + rejection.reason;
+  throw Error({.code = ErrorCode::kUnsupported,
+               .what = "no kernel of backend '" + limits.backend + "' serves this problem",
+               .where = limits.device,
+               .expected = "a kernel whose dtypes and head dims fit",
+               .got = got,
+               .hint = "the support matrix in the README lists what each kernel serves"});
+}
+
+[[noreturn]] void raise_not_fast(const Plan& plan) {
+  throw Error(
+      {.code = ErrorCode::kUnsupported,
+       .what = "only a slower kernel serves this problem, and require_fast is set",
+       .where = plan.backend + "/" + plan.kernel,
+       .expected = "a fast kernel",
+       .got = plan.kernel,
+       .hint = "drop require_fast, or see `explain` for why each fast kernel was rejected"});
+}
+
+}  // namespace
+
+Plan choose(const Problem& problem, const Limits& limits, bool require_fast) {
+  Plan plan;
+  plan.backend = limits.backend;
+  for (std::size_t i = 0; i < limits.rows.size(); ++i) {
+    const KernelRow& row = limits.rows[i];
+    if (std::string reason = rejection_of(row, problem); !reason.empty()) {
+      plan.rejections.push_back({row.name, std::move(reason)});
+      continue;
+    }
+    plan.row = i;
+    plan.kernel = row.name;
+    plan.fast = row.fast;
+    plan.q_tile_rows = row.q_tile_rows;
+    plan.kv_tile_tokens = row.kv_tile_tokens;
+    plan.split_tokens = kSplitTokens;
+    plan.reasons.push_back("kernel " + row.name + ": the most preferred row that serves " +
+                           std::string(name(problem.query_dtype)) + ", E " +
+                           std::to_string(problem.head_dim) + ", Ev " +
+                           std::to_string(problem.value_dim) + " on " + limits.device);
+    if (require_fast && !plan.fast) raise_not_fast(plan);
+    return plan;
+  }
+  raise_unserved(limits, plan.rejections);
+}
+
+std::string to_text(const Plan& plan) {
+  std::string text =
+      "plan: " + plan.backend + "/" + plan.kernel + (plan.fast ? "" : " (slow path)") + "\n";
+  text += "  query tile: " + std::to_string(plan.q_tile_rows) + " rows\n";
+  text += "  key tile: " + std::to_string(plan.kv_tile_tokens) + " tokens\n";
+  text += "  keys split at multiples of " + std::to_string(plan.split_tokens) + " tokens\n";
+  for (const std::string& reason : plan.reasons) text += "  because " + reason + "\n";
+  for (const Rejection& rejection : plan.rejections)
+    text += "  rejected " + rejection.kernel + ": " + rejection.reason + "\n";
+  return text;
+}
+
+}  // namespace tilewright::plan

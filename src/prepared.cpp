@@ -1,0 +1,234 @@
+#include "prepared.h"
+
+#include <chrono>
+#include <utility>
+
+#include "ir/program.h"
+#include "tilewright/error.h"
+
+namespace tilewright {
+
+namespace {
+
+constexpr std::size_t kMemos = 32;
+
+bool reads_tables(const ir::Program& program) {
+  for (const ir::Node& node : program.nodes()) {
+    const bool table = node.op == ir::Op::kLoad && node.type != ir::Type::kFloat;
+    if (table || node.op == ir::Op::float_to_int) return true;
+  }
+  // A float table decides the classes of a mask that compares its entries.
+  if (!program.roots().mask) return false;
+  const std::vector<bool> reachable = program.reachable_from(*program.roots().mask);
+  for (ir::NodeId id = 0; id < program.size(); ++id)
+    if (reachable[id] && program.node(id).op == ir::Op::kLoad) return true;
+  return false;
+}
+
+bool has_integer_nodes(const ir::Program& program) {
+  for (const ir::Node& node : program.nodes())
+    if (node.type == ir::Type::kInt || node.op == ir::Op::kLoad) return true;
+  return false;
+}
+
+bool can_fault(const ir::Program& program) {
+  for (const ir::Node& node : program.nodes()) {
+    if (node.op == ir::Op::kLoad && node.operand_count > 1) return true;
+    if (!ir::is_leaf(node.op) && ir::row(node.op).has_guard()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void StatsBoard::compiled(double milliseconds) {
+  const std::lock_guard lock(mutex_);
+  ++stats_.compiles;
+  stats_.compile_ms += milliseconds;
+}
+
+void StatsBoard::hit() {
+  const std::lock_guard lock(mutex_);
+  ++stats_.memory_hits;
+}
+
+void StatsBoard::called(const std::string& kernel, std::size_t workspace_bytes) {
+  const std::lock_guard lock(mutex_);
+  ++stats_.calls;
+  ++calls_by_kernel_[kernel];
+  stats_.workspace_bytes_peak = std::max(stats_.workspace_bytes_peak, workspace_bytes);
+}
+
+EngineStats StatsBoard::read() const {
+  const std::lock_guard lock(mutex_);
+  EngineStats stats = stats_;
+  for (const auto& [kernel, calls] : calls_by_kernel_) stats.kernels.push_back({kernel, calls});
+  return stats;
+}
+
+const backends::Backend& EngineCore::backend_for(Device device) const {
+  const std::string wanted = !options.backend.empty()
+                                 ? options.backend
+                                 : (device.kind == DeviceKind::kCuda ? "cuda" : "cpu");
+  std::string known;
+  for (const auto& backend : backends) {
+    if (backend->name() == wanted) return *backend;
+    known += known.empty() ? std::string(backend->name()) : ", " + std::string(backend->name());
+  }
+  throw Error({.code = ErrorCode::kUnsupported,
+               .what = "this build has no backend for these tensors",
+               .where = to_string(device),
+               .expected = "one of " + known,
+               .got = wanted,
+               .hint = "`tilewright doctor` lists the backends and what each needs"});
+}
+
+void EngineCore::log(LogLevel level, const std::string& message) const {
+  if (options.host.log) options.host.log(level, message);
+}
+
+Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem)
+    : core_(std::move(core)),
+      backend_(&core_->backend_for(problem.device)),
+      facts_(analyse::structure_facts(program.structure())),
+      plan_(plan::choose(problem, backend_->limits(), core_->options.require_fast)),
+      tables_decide_(reads_tables(program.structure())),
+      has_integers_(has_integer_nodes(program.structure())),
+      has_faults_(can_fault(program.structure())) {}
+
+Digest Prepared::memo_key(const Program& program, const Problem& problem) const {
+  DigestWriter writer;
+  writer.text(program.content_digest());
+  for (std::int64_t value : {problem.batch, problem.query_heads, problem.q_len, problem.kv_len,
+                             problem.q_base, problem.kv_base})
+    writer.integer(value);
+  for (const TensorView& view : program.bindings().captures)
+    for (std::size_t axis = 0; axis < view.rank(); ++axis)
+      writer.integer(view.shape[axis]).integer(view.strides[axis]);
+  return writer.finish();
+}
+
+Prepared::Memo Prepared::recall(const Digest& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = memos_.find(key);
+  return found == memos_.end() ? Memo{} : found->second;
+}
+
+void Prepared::remember(const Digest& key, const Memo& memo) {
+  const std::lock_guard lock(mutex_);
+  if (memos_.size() >= kMemos) memos_.clear();
+  Memo& kept = memos_[key];
+  if (memo.facts) kept.facts = memo.facts;
+  if (memo.map) kept.map = memo.map;
+}
+
+analyse::BindingFacts Prepared::binding_facts(const Program& program, const Problem& problem) {
+  if (!has_integers_ && !has_faults_)
+    return {.fits_int32 = true,
+            .subscripts_in_range = true,
+            .divisors_nonzero = true,
+            .score_low = {},
+            .score_high = {},
+            .reasons = {}};
+  if (tables_decide_)
+    return analyse::binding_facts(program.structure(), program.bindings(), problem);
+  const Digest key = memo_key(program, problem);
+  if (Memo memo = recall(key); memo.facts) return *memo.facts;
+  const analyse::BindingFacts facts =
+      analyse::binding_facts(program.structure(), program.bindings(), problem);
+  remember(key, {.facts = facts, .map = nullptr});
+  return facts;
+}
+
+backends::Variant Prepared::variant(const analyse::BindingFacts& facts) const {
+  return {.fits_int32 = !has_integers_ || facts.fits_int32,
+          .checked = has_faults_ && !(facts.subscripts_in_range && facts.divisors_nonzero)};
+}
+
+std::vector<backends::Variant> Prepared::reachable_variants() const {
+  std::vector<backends::Variant> variants;
+  for (const bool fits_int32 : {true, false}) {
+    for (const bool checked : {false, true}) {
+      if ((!fits_int32 && !has_integers_) || (checked && !has_faults_)) continue;
+      variants.push_back({.fits_int32 = fits_int32, .checked = checked});
+    }
+  }
+  return variants;
+}
+
+backends::EmitRequest Prepared::request(const Program& program, const Problem& problem,
+                                        backends::Variant variant) const {
+  return {.program = program.structure(),
+          .facts = facts_,
+          .plan = plan_,
+          .problem = problem,
+          .variant = variant};
+}
+
+bool Prepared::has_kernel(const Program& program, const Problem& problem,
+                          backends::Variant variant) const {
+  return core_->kernels.contains(backend_->fast_key(request(program, problem, variant)));
+}
+
+std::shared_ptr<const backends::Kernel> Prepared::kernel(const Program& program,
+                                                         const Problem& problem,
+                                                         backends::Variant variant,
+                                                         bool preparing) {
+  const backends::EmitRequest wanted = request(program, problem, variant);
+  const Digest key = backend_->fast_key(wanted);
+  auto [kernel, known] = core_->kernels.get(key, [&] {
+    if (!preparing) require_allowed(plan_.kernel);
+    return compile(wanted);
+  });
+  if (known) core_->stats.hit();
+  return kernel;
+}
+
+std::shared_ptr<const backends::Kernel> Prepared::compile(const backends::EmitRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  const backends::Binary binary = backend_->compile(request);
+  std::shared_ptr<const backends::Kernel> kernel = backend_->load(request, binary);
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - start;
+  core_->stats.compiled(elapsed.count());
+  core_->log(LogLevel::kDebug, "compiled " + plan_.backend + "/" + plan_.kernel +
+                                   " for structure " + hex(request.program.structure_digest()) +
+                                   " in " + std::to_string(elapsed.count()) + " ms");
+  return kernel;
+}
+
+void Prepared::require_allowed(const std::string& kernel) const {
+  if (core_->options.compile_policy == CompilePolicy::kAllow) return;
+  if (core_->options.compile_policy == CompilePolicy::kWarn)
+    return core_->log(LogLevel::kWarning,
+                      "compiling " + kernel + " during a call: prepare() it beforehand");
+  throw Error(
+      {.code = ErrorCode::kCompileForbidden,
+       .what = "this call needs a kernel that is not compiled, and the policy forbids compiling",
+       .where = plan_.backend + "/" + kernel,
+       .expected = "prepare() with this program and this class of problems beforehand",
+       .got = "a structure, dtype or head dim that was never prepared",
+       .hint = "prepare it at start-up, or set the compile policy to warn"});
+}
+
+std::shared_ptr<const MaskMap> Prepared::map(const Program& program, const Problem& problem) {
+  const bool one_tile =
+      problem.q_len <= plan_.q_tile_rows && problem.kv_len <= plan_.kv_tile_tokens;
+  if (!program.has_mask_mod() || one_tile || problem.q_len == 0 || problem.kv_len == 0)
+    return nullptr;
+  const Digest key = memo_key(program, problem);
+  if (!tables_decide_)
+    if (Memo memo = recall(key); memo.map) return memo.map;
+  const MaskMapOptions options{.batch = facts_.mask_depends_on_b ? problem.batch : 1,
+                               .heads = facts_.mask_depends_on_h ? problem.query_heads : 1,
+                               .q_len = problem.q_len,
+                               .kv_len = problem.kv_len,
+                               .q_base = problem.q_base,
+                               .kv_base = problem.kv_base,
+                               .q_block = plan_.q_tile_rows};
+  auto map = std::make_shared<const MaskMap>(MaskMap::build(program, options));
+  if (!tables_decide_) remember(key, {.facts = {}, .map = map});
+  return map;
+}
+
+}  // namespace tilewright

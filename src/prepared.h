@@ -1,0 +1,94 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/facts.h"
+#include "backends/backend.h"
+#include "cache/memory_store.h"
+#include "plan/plan.h"
+#include "tilewright/engine.h"
+
+namespace tilewright {
+
+/// Counters behind Engine::stats().
+class StatsBoard {
+ public:
+  void compiled(double milliseconds);
+  void hit();
+  void called(const std::string& kernel, std::size_t workspace_bytes);
+  EngineStats read() const;
+
+ private:
+  mutable std::mutex mutex_;
+  EngineStats stats_;
+  std::map<std::string, std::int64_t> calls_by_kernel_;
+};
+
+/// What an engine owns.
+struct EngineCore {
+  EngineOptions options;
+  std::vector<std::shared_ptr<const backends::Backend>> backends;
+  cache::MemoryStore<backends::Kernel> kernels;
+  StatsBoard stats;
+
+  /// The backend for a device. Throws Error{kUnsupported} naming what is missing.
+  const backends::Backend& backend_for(Device device) const;
+  void log(LogLevel level, const std::string& message) const;
+};
+
+/// Everything about a structure and a class of problems that numbers, lengths, strides and tables
+/// do not change, and what was found for the numbers of the latest calls. Thread-safe.
+class Prepared {
+ public:
+  Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem);
+
+  const plan::Plan& plan() const noexcept { return plan_; }
+  const analyse::StructureFacts& facts() const noexcept { return facts_; }
+  const backends::Backend& backend() const noexcept { return *backend_; }
+
+  /// Facts for these bindings; remembered unless tables decide them.
+  analyse::BindingFacts binding_facts(const Program& program, const Problem& problem);
+  /// The variant that these facts allow, with what the structure cannot tell apart folded together.
+  backends::Variant variant(const analyse::BindingFacts& facts) const;
+  /// Every variant that a call of this structure can need.
+  std::vector<backends::Variant> reachable_variants() const;
+  /// Compiled code; compiles under the policy. `preparing`: the policy governs later compiles only.
+  std::shared_ptr<const backends::Kernel> kernel(const Program& program, const Problem& problem,
+                                                 backends::Variant variant, bool preparing);
+  bool has_kernel(const Program& program, const Problem& problem, backends::Variant variant) const;
+
+  /// The spans of a masked call; null where the mask needs none. Remembered unless tables decide
+  /// them.
+  std::shared_ptr<const MaskMap> map(const Program& program, const Problem& problem);
+
+ private:
+  struct Memo {
+    std::optional<analyse::BindingFacts> facts;
+    std::shared_ptr<const MaskMap> map;
+  };
+  backends::EmitRequest request(const Program& program, const Problem& problem,
+                                backends::Variant variant) const;
+  std::shared_ptr<const backends::Kernel> compile(const backends::EmitRequest& request);
+  void require_allowed(const std::string& kernel) const;
+  Digest memo_key(const Program& program, const Problem& problem) const;
+  Memo recall(const Digest& key);
+  void remember(const Digest& key, const Memo& memo);
+
+  std::shared_ptr<EngineCore> core_;
+  const backends::Backend* backend_;
+  analyse::StructureFacts facts_;
+  plan::Plan plan_;
+  bool tables_decide_ =
+      false;  ///< integer or truth tables are read: their values decide facts and maps
+  bool has_integers_ = false;
+  bool has_faults_ = false;  ///< some subscript or division could be bad
+  std::mutex mutex_;
+  std::map<Digest, Memo> memos_;
+};
+
+}  // namespace tilewright
