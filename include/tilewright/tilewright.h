@@ -3,7 +3,6 @@
 /// The whole public C++ interface.
 #include "tilewright/author.h"
 #include "tilewright/block_lists.h"
-#include "tilewright/catalogue.h"
 #include "tilewright/dtype.h"
 #include "tilewright/engine.h"
 #include "tilewright/error.h"

@@ -17,32 +17,18 @@ namespace {
 /// Rows of a query tile: near this many, a multiple of the micro-kernel's.
 constexpr std::int64_t kTargetRows = 64;
 
-DType dtype_of(ElementType type) {
-  switch (type) {
-    case ElementType::f64:
-      return DType::kF64;
-    case ElementType::f32:
-      return DType::kF32;
-    case ElementType::bf16:
-      return DType::kBF16;
-    case ElementType::f16:
-      return DType::kF16;
-  }
-  return DType::kF32;
-}
-
 plan::KernelRow kernel_row(const MicroKernel& kernel, std::optional<Isa> forced) {
   plan::KernelRow row;
   row.name = kernel.name;
-  for (ElementType type : {ElementType::f64, ElementType::f32, ElementType::bf16, ElementType::f16})
-    if ((kernel.sources >> static_cast<int>(type) & 1) != 0) row.dtypes.push_back(dtype_of(type));
+  for (DType type : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16})
+    if ((kernel.sources >> static_cast<int>(type) & 1) != 0) row.dtypes.push_back(type);
   row.max_head_dim = kMaxHeadDim;
   row.q_tile_rows =
       std::max<std::int64_t>(1, kTargetRows / kernel.row_multiple) * kernel.row_multiple;
-  row.kv_tile_tokens = kernel.compute == ElementType::bf16 ? 256 : 128;
+  row.kv_tile_tokens = kernel.compute == DType::kBF16 ? 256 : 128;
   // A row of the portable instruction set serves where nothing faster can, and so does every row
   // without generated code.
-  row.fast = kernel.isa != Isa::portable && jit::is_available();
+  row.fast = kernel.isa != Isa::kPortable && jit::is_available();
   if (auto missing = missing_feature(kernel.isa, cpu_features()))
     row.unavailable = *missing;
   else if (forced && kernel.isa > *forced)
@@ -52,8 +38,8 @@ plan::KernelRow kernel_row(const MicroKernel& kernel, std::optional<Isa> forced)
 
 PassVariant pass_variant(const MicroKernel& kernel, backends::Variant variant) {
   PassVariant pass;
-  pass.is_f64 = kernel.accumulator == ElementType::f64;
-  pass.prob = kernel.compute == ElementType::bf16 ? ProbType::kBF16
+  pass.is_f64 = kernel.accumulator == DType::kF64;
+  pass.prob = kernel.compute == DType::kBF16 ? ProbType::kBF16
                                                   : (pass.is_f64 ? ProbType::kF64 : ProbType::kF32);
   pass.fits_int32 = variant.fits_int32;
   pass.checked = variant.checked;
@@ -137,7 +123,7 @@ class CpuBackend final : public backends::Backend {
   }
 
   Isa widest_isa() const {
-    Isa widest = Isa::portable;
+    Isa widest = Isa::kPortable;
     for (const MicroKernel* kernel : micro_kernel_rows())
       if (!missing_feature(kernel->isa, cpu_features()) && (!forced_ || kernel->isa <= *forced_))
         widest = std::max(widest, kernel->isa);

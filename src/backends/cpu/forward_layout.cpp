@@ -28,7 +28,7 @@ ForwardLayout forward_layout(const ForwardCall& call) {
   const std::int64_t rows = call.q_tile_rows;
   ForwardLayout layout;
   layout.direct = problem.q_len * problem.group() <= kDirectRows;
-  layout.real_bytes = kernel.accumulator == ElementType::f64 ? 8 : 4;
+  layout.real_bytes = kernel.accumulator == DType::kF64 ? 8 : 4;
   layout.score_cols = padded_score_cols(kernel, call.kv_tile_tokens);
   layout.out_cols = padded_columns(kernel, problem.value_dim);
   layout.key_chunk_bytes = aligned(packed_key_bytes(kernel, call.kv_tile_tokens, problem.head_dim));
@@ -41,7 +41,7 @@ ForwardLayout forward_layout(const ForwardCall& call) {
   layout.score_bytes = aligned(rows * layout.score_cols * layout.real_bytes);
   const bool shares = layout.direct || kernel.compute == kernel.accumulator;
   layout.prob_bytes =
-      shares ? 0 : aligned(rows * layout.score_cols * element_bytes(kernel.compute));
+      shares ? 0 : aligned(rows * layout.score_cols * static_cast<std::int64_t>(size_bytes(kernel.compute)));
   layout.out_bytes = aligned(rows * layout.out_cols * layout.real_bytes);
   layout.statistics_bytes = aligned(rows * layout.real_bytes);
   layout.worker_bytes = layout.query_bytes + layout.score_bytes + layout.prob_bytes +

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/check.h"
 
 namespace tilewright::cpu {
 
@@ -22,29 +21,12 @@ void fill(char* memory, std::int64_t count, double value) {
 
 }  // namespace
 
-ElementType element_type(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return ElementType::f64;
-    case DType::kF32:
-      return ElementType::f32;
-    case DType::kBF16:
-      return ElementType::bf16;
-    case DType::kF16:
-      return ElementType::f16;
-    default:
-      break;
-  }
-  TILEWRIGHT_CHECK(!"query, key and value are floating");
-  return ElementType::f32;
-}
-
 MatrixView head_matrix(const TensorView& tensor, std::int64_t b, std::int64_t h, TokenRange rows) {
   const auto bytes = static_cast<std::int64_t>(size_bytes(tensor.dtype));
   const std::int64_t offset =
       b * stride_of(tensor, 0) + h * stride_of(tensor, 1) + rows.begin * stride_of(tensor, 2);
   return {.data = static_cast<const char*>(tensor.data) + offset * bytes,
-          .type = element_type(tensor.dtype),
+          .type = tensor.dtype,
           .rows = rows.size(),
           .columns = tensor.shape[3],
           .row_stride = stride_of(tensor, 2),
@@ -67,7 +49,7 @@ RowTile::RowTile(const ForwardCall& call, const ForwardLayout& layout, char* mem
   sum_ = take(layout.statistics_bytes);
   alpha_ = take(layout.statistics_bytes);
   column_scratch_ = memory;
-  prob_bytes_ = layout.prob_bytes == 0 ? layout.real_bytes : element_bytes(call.kernel->compute);
+  prob_bytes_ = layout.prob_bytes == 0 ? layout.real_bytes : static_cast<std::int64_t>(size_bytes(call.kernel->compute));
   step_alignment_ = layout.direct ? 1 : std::max<std::int64_t>(16, call.kernel->column_multiple);
 }
 

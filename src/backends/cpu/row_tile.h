@@ -62,7 +62,4 @@ class RowTile {
 /// The matrix of one head: rows x columns of a [B, H, rows, columns] tensor, from `row_begin`.
 MatrixView head_matrix(const TensorView& tensor, std::int64_t b, std::int64_t h, TokenRange rows);
 
-/// Storage type of a tensor for the micro-kernels.
-ElementType element_type(DType dtype);
-
 }  // namespace tilewright::cpu

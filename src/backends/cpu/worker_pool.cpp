@@ -1,13 +1,17 @@
 #include "backends/cpu/worker_pool.h"
 
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace tilewright::cpu {
 
 struct WorkerPool::Arena {
-  explicit Arena(int threads) : arena(threads) {}
+  // Asking oneTBB for more threads than it may run makes it print a warning.
+  explicit Arena(int threads) : arena(std::min(threads, tbb::info::default_concurrency())) {}
   tbb::task_arena arena;
 };
 
