@@ -66,7 +66,15 @@ CallReport run_call(EngineCore& core, Prepared& prepared, const CallParts& call)
     check_call(call.program, call.problem, call.outputs);
     return run_recorded(core, prepared, call);
   } catch (const Error& error) {
-    if (!core.options.record_dir.empty()) record_failure(core.options, call, error);
+    if (!core.options.record_dir.empty()) {
+      record_failure(core.options,
+                     {.program = call.program,
+                      .problem = call.problem,
+                      .inputs = call.inputs,
+                      .outputs = call.outputs,
+                      .lists = call.lists},
+                     error);
+    }
     throw;
   }
 }
