@@ -7,6 +7,7 @@
 #include "backends/cpu/cpu_kernel.h"
 #include "backends/cpu/jit/score_pass_compiler.h"
 #include "backends/cpu/thread_limit.h"
+#include "backends/cpu/tile_interpreter.h"
 #include "tilewright/error.h"
 
 namespace tilewright::cpu {
@@ -92,7 +93,10 @@ class CpuBackend final : public backends::Backend {
   std::shared_ptr<const backends::Kernel> load(const backends::EmitRequest& request,
                                                const backends::Binary& binary) const override {
     const MicroKernel& kernel = micro_kernel(request);
-    std::shared_ptr<const LoadedPass> pass = jit::load_score_pass(binary.bytes);
+    std::shared_ptr<const LoadedPass> pass =
+        jit::is_available()
+            ? jit::load_score_pass(binary.bytes)
+            : interpret_score_pass(request.program, pass_variant(kernel, request.variant));
     return std::make_shared<CpuKernel>(services_, kernel, std::move(pass), request.plan);
   }
 
