@@ -38,6 +38,9 @@ void fill(std::string& option, const std::string& value) {
 Config read_config() {
   return {.cpu_isa = text_of("TILEWRIGHT_CPU_ISA"),
           .cache_dir = text_of("TILEWRIGHT_CACHE_DIR"),
+          .cache_layers = text_of("TILEWRIGHT_CACHE_LAYERS"),
+          .xdg_cache_home = text_of("XDG_CACHE_HOME"),
+          .home = text_of("HOME"),
           .record_dir = text_of("TILEWRIGHT_RECORD"),
           .backend = text_of("TILEWRIGHT_BACKEND"),
           .threads = count_of("TILEWRIGHT_THREADS")};

@@ -8,11 +8,15 @@ namespace tilewright {
 
 /// Every environment variable that Tilewright reads, as it was when an engine was made.
 struct Config {
-  std::string cpu_isa;     ///< TILEWRIGHT_CPU_ISA
-  std::string cache_dir;   ///< TILEWRIGHT_CACHE_DIR
-  std::string record_dir;  ///< TILEWRIGHT_RECORD
-  std::string backend;     ///< TILEWRIGHT_BACKEND
-  int threads = 0;         ///< TILEWRIGHT_THREADS
+  std::string cpu_isa;    ///< TILEWRIGHT_CPU_ISA
+  std::string cache_dir;  ///< TILEWRIGHT_CACHE_DIR
+  std::string
+      cache_layers;  ///< TILEWRIGHT_CACHE_LAYERS: read-only folders in front, separated by colons
+  std::string xdg_cache_home;  ///< XDG_CACHE_HOME
+  std::string home;            ///< HOME
+  std::string record_dir;      ///< TILEWRIGHT_RECORD
+  std::string backend;         ///< TILEWRIGHT_BACKEND
+  int threads = 0;             ///< TILEWRIGHT_THREADS
 };
 
 /// Throws Error{kInvalidArgument} for a value that cannot be meant.

@@ -1,8 +1,12 @@
 #include "tilewright/engine.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "attention_state.h"
 #include "backends/list.h"
@@ -35,6 +39,16 @@ Digest class_key(const Program& program, const Problem& problem) {
   return writer.finish();
 }
 
+std::vector<std::string> layers_of(std::string_view text) {
+  std::vector<std::string> layers;
+  while (!text.empty()) {
+    const std::string_view layer = text.substr(0, text.find(':'));
+    if (!layer.empty()) layers.emplace_back(layer);
+    text.remove_prefix(std::min(text.size(), layer.size() + 1));
+  }
+  return layers;
+}
+
 }  // namespace
 
 std::shared_ptr<Prepared> Engine::State::prepare(const Program& program, const Problem& problem) {
@@ -50,7 +64,16 @@ std::shared_ptr<Prepared> Engine::State::prepare(const Program& program, const P
 
 Engine::Engine(EngineOptions options) : state_(std::make_shared<State>()) {
   EngineCore& core = *state_->core;
-  core.options = with_config(std::move(options), read_config());
+  const Config config = read_config();
+  core.options = with_config(std::move(options), config);
+  cache::DiskOptions disk =
+      cache::user_cache(core.options.cache_dir, config.xdg_cache_home, config.home);
+  disk.read_only = layers_of(config.cache_layers);
+  core.disk = std::make_unique<cache::DiskStore>(std::move(disk));
+  // What the caller sees is where kernels really go.
+  core.options.cache_dir = core.disk->why_memory_only().empty() ? core.disk->folder() : "none";
+  if (core.options.cache_dir == "none")
+    core.log(LogLevel::kInfo, "kernels stay in memory: " + core.disk->why_memory_only());
   core.backends =
       backends::make_backends({.threads = core.options.threads, .cpu_isa = core.options.cpu_isa});
 }

@@ -5,6 +5,7 @@
 
 #include "ir/program.h"
 #include "tilewright/error.h"
+#include "tilewright/target.h"
 
 namespace tilewright {
 
@@ -50,6 +51,11 @@ void StatsBoard::compiled(double milliseconds) {
 void StatsBoard::hit() {
   const std::lock_guard lock(mutex_);
   ++stats_.memory_hits;
+}
+
+void StatsBoard::disk_hit() {
+  const std::lock_guard lock(mutex_);
+  ++stats_.disk_hits;
 }
 
 void StatsBoard::called(const std::string& kernel, std::size_t workspace_bytes) {
@@ -184,17 +190,31 @@ std::shared_ptr<const backends::Kernel> Prepared::kernel(const Program& program,
   return kernel;
 }
 
-std::shared_ptr<const backends::Kernel> Prepared::compile(const backends::EmitRequest& request) {
+cache::Entry Prepared::compile_entry(const backends::EmitRequest& request,
+                                     const backends::Source& source) {
   const auto start = std::chrono::steady_clock::now();
-  const backends::Binary binary = backend_->compile(request);
-  std::shared_ptr<const backends::Kernel> kernel = backend_->load(request, binary);
+  backends::Binary binary = backend_->compile(request);
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - start;
   core_->stats.compiled(elapsed.count());
   core_->log(LogLevel::kDebug, "compiled " + plan_.backend + "/" + plan_.kernel +
                                    " for structure " + hex(request.program.structure_digest()) +
                                    " in " + std::to_string(elapsed.count()) + " ms");
-  return kernel;
+  return {.binary = std::move(binary.bytes),
+          .source = source.text,
+          .kernel_name = plan_.backend + "/" + source.kernel_name,
+          .toolchain = source.toolchain,
+          .entry_points = std::move(binary.entry_points)};
+}
+
+std::shared_ptr<const backends::Kernel> Prepared::compile(const backends::EmitRequest& request) {
+  const backends::Source source = backend_->emit(request);
+  DigestWriter key;
+  key.text(version()).text(source.kernel_name).text(source.toolchain).text(source.text);
+  const auto [entry, from_disk] =
+      core_->disk->get(key.finish(), [&] { return compile_entry(request, source); });
+  if (from_disk) core_->stats.disk_hit();
+  return backend_->load(request, {.bytes = entry.binary, .entry_points = entry.entry_points});
 }
 
 void Prepared::require_allowed(const std::string& kernel) const {

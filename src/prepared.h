@@ -9,6 +9,7 @@
 
 #include "analyse/facts.h"
 #include "backends/backend.h"
+#include "cache/disk_store.h"
 #include "cache/memory_store.h"
 #include "plan/plan.h"
 #include "tilewright/engine.h"
@@ -20,6 +21,7 @@ class StatsBoard {
  public:
   void compiled(double milliseconds);
   void hit();
+  void disk_hit();
   void called(const std::string& kernel, std::size_t workspace_bytes);
   EngineStats read() const;
 
@@ -34,6 +36,7 @@ struct EngineCore {
   EngineOptions options;
   std::vector<std::shared_ptr<const backends::Backend>> backends;
   cache::MemoryStore<backends::Kernel> kernels;
+  std::unique_ptr<cache::DiskStore> disk;
   StatsBoard stats;
 
   /// The backend for a device. Throws Error{kUnsupported} naming what is missing.
@@ -74,6 +77,7 @@ class Prepared {
   backends::EmitRequest request(const Program& program, const Problem& problem,
                                 backends::Variant variant) const;
   std::shared_ptr<const backends::Kernel> compile(const backends::EmitRequest& request);
+  cache::Entry compile_entry(const backends::EmitRequest& request, const backends::Source& source);
   void require_allowed(const std::string& kernel) const;
   Digest memo_key(const Program& program, const Problem& problem) const;
   Memo recall(const Digest& key);
