@@ -1,9 +1,9 @@
 #include "analyse/mask_tape.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
-#include "analyse/dependence.h"
 #include "analyse/interval_rules.h"
 #include "analyse/value_ranges.h"
 
@@ -18,40 +18,56 @@ namespace {
 /// coarsely, never wrongly.
 constexpr std::size_t kPyramidBudgetBytes = std::size_t{256} << 20;
 
-/// Sections of the tape: 0 b and h, 1 q, 2 kv.
-int section(const Dependence& on) {
-  if (on.kv) return 2;
-  return on.q ? 1 : 0;
-}
-
 class TapeBuilder {
  public:
-  TapeBuilder(const ir::Program& program, const ir::Bindings& bindings)
+  TapeBuilder(const ir::Program& program, const ir::Bindings& bindings,
+              std::size_t first_row_number)
       : program_(program),
         bindings_(bindings),
-        dependence_(dependence(program)),
-        reachable_(program.reachable_from(*program.roots().mask)),
+        first_row_number_(first_row_number),
+        sections_(program.size(), 0),
         operand_(program.size(), 0) {
+    for (NodeId id = 0; id < program.size(); ++id) sections_[id] = section(id);
     tape_.constants.push_back(single(std::int64_t{0}));
     tape_.arithmetic = program.mask_is_f64() ? Arithmetic::kMaskF64 : Arithmetic::kMaskF32;
   }
 
-  MaskTape run() {
+  MaskTape run(std::span<const NodeId> results) {
+    std::vector<bool> reachable(program_.size(), false);
+    for (NodeId result : results) {
+      const std::vector<bool> more = program_.reachable_from(result);
+      for (NodeId id = 0; id < program_.size(); ++id) reachable[id] = reachable[id] || more[id];
+    }
     for (int at = 0; at < 3; ++at) {
       if (at == 1) tape_.row_begin = tape_.instructions.size();
       if (at == 2) tape_.key_begin = tape_.instructions.size();
       for (NodeId id = 0; id < program_.size(); ++id)
-        if (reachable_[id] && section(dependence_[id]) == at) append(id);
+        if (reachable[id] && sections_[id] == at) append(id);
     }
-    tape_.result = operand_[*program_.roots().mask];
+    for (NodeId result : results) tape_.results.push_back(operand_[result]);
     return std::move(tape_);
   }
 
  private:
+  bool is_row_number(NodeId id) const {
+    const ir::Node& node = program_.node(id);
+    return node.op == Op::kNumber && node.payload >= first_row_number_;
+  }
+
+  /// 0: on b and h at most, 1: on the row, 2: on the key.
+  int section(NodeId id) const {
+    const Op op = program_.node(id).op;
+    int found = op == Op::kKey ? 2 : 0;
+    if (op == Op::kQuery || is_row_number(id)) found = 1;
+    for (NodeId operand : program_.operands(id)) found = std::max(found, sections_[operand]);
+    return found;
+  }
+
   void append(NodeId id) {
     const ir::Node& node = program_.node(id);
-    if (node.op == Op::kLiteral || node.op == Op::kNumber)
-      return fold(id, constant_range(node, bindings_, tape_.arithmetic));
+    const bool is_constant =
+        node.op == Op::kLiteral || (node.op == Op::kNumber && !is_row_number(id));
+    if (is_constant) return fold(id, constant_range(node, bindings_, tape_.arithmetic));
     if (const auto known = same_operands(id)) return fold(id, *known);
     if (!ir::is_leaf(node.op) && all_constant(id)) return fold(id, folded_row(id));
 
@@ -59,6 +75,8 @@ class TapeBuilder {
     const auto operands = program_.operands(id);
     if (node.op == Op::kLoad) {
       instruction.load = add_load(id);
+    } else if (node.op == Op::kNumber) {
+      instruction.load = static_cast<std::int32_t>(node.payload - first_row_number_);
     } else {
       if (!operands.empty()) instruction.a = operand_[operands[0]];
       if (operands.size() > 1) instruction.b = operand_[operands[1]];
@@ -126,8 +144,7 @@ class TapeBuilder {
     std::size_t widest = operands.size() > 1 ? operands.size() - 2 : 0;
     bool found = false;
     for (std::size_t axis = operands.size() - 1; axis-- > 0 && !found;) {
-      const Dependence& on = dependence_[operands[axis]];
-      found = on.q || on.kv;
+      found = sections_[operands[axis]] > 0;
       if (found) widest = axis;
     }
     return widest;
@@ -144,8 +161,8 @@ class TapeBuilder {
 
   const ir::Program& program_;
   const ir::Bindings& bindings_;
-  std::vector<Dependence> dependence_;
-  std::vector<bool> reachable_;
+  std::size_t first_row_number_;
+  std::vector<int> sections_;
   std::vector<MaskTape::Operand> operand_;
   std::map<std::pair<std::uint32_t, std::size_t>, const TableBounds*> table_of_;
   MaskTape tape_;
@@ -161,7 +178,13 @@ std::size_t MaskTape::bytes() const noexcept {
 }
 
 MaskTape mask_tape(const ir::Program& program, const ir::Bindings& bindings) {
-  return TapeBuilder(program, bindings).run();
+  const NodeId mask = *program.roots().mask;
+  return TapeBuilder(program, bindings, program.numbers().size()).run({&mask, 1});
+}
+
+MaskTape flat_tape(const ir::Program& program, const ir::Bindings& bindings,
+                   std::span<const NodeId> results, std::size_t first_row_number) {
+  return TapeBuilder(program, bindings, first_row_number).run(results);
 }
 
 }  // namespace tilewright::analyse

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analyse/interval.h"
@@ -12,8 +13,9 @@
 
 namespace tilewright::analyse {
 
-/// mask_mod flattened for interval evaluation: constants folded, the rest in three sections by what
-/// they depend on (b and h; q too; kv too), so that walking along a row repeats only the last one.
+/// One node or several of a program, most often its mask_mod, flattened for interval evaluation:
+/// constants folded, the rest in three sections by what they depend on (b and h; q too; kv too), so
+/// that walking along a row repeats only the last one.
 struct MaskTape {
   /// Operands >= 0 are slots, < 0 are constants (~index).
   using Operand = std::int32_t;
@@ -34,7 +36,7 @@ struct MaskTape {
     Operand a = kNone;
     Operand b = kNone;
     Operand c = kNone;
-    std::int32_t load = -1;  ///< index in `loads`
+    std::int32_t load = -1;  ///< kLoad: index in `loads`; kNumber: which number of the row
   };
 
   Arithmetic arithmetic = Arithmetic::kMaskF32;
@@ -43,7 +45,7 @@ struct MaskTape {
   std::size_t key_begin = 0;              ///< first instruction that depends on kv
   std::vector<Interval> constants;
   std::vector<Load> loads;
-  Operand result = 0;
+  std::vector<Operand> results;
 
   std::vector<std::unique_ptr<TableBounds>> tables;
   std::size_t bytes() const noexcept;
@@ -52,5 +54,10 @@ struct MaskTape {
 /// Flattens the mask of a program that has one and reads its tables. Bindings must outlive the
 /// tape.
 MaskTape mask_tape(const ir::Program& program, const ir::Bindings& bindings);
+
+/// Flattens other nodes of a program, in the arithmetic of its mask. Number slots from
+/// `first_row_number` on are values of the row, set by TapeEvaluator::set_row_numbers.
+MaskTape flat_tape(const ir::Program& program, const ir::Bindings& bindings,
+                   std::span<const ir::NodeId> results, std::size_t first_row_number);
 
 }  // namespace tilewright::analyse

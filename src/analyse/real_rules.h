@@ -16,6 +16,7 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline bool has_infinity(RealRange a) {
   return a.has_number() && (a.low == -kInfinity || a.high == kInfinity);
 }
+inline bool has_finite(RealRange a) { return a.low < kInfinity && a.high > -kInfinity; }
 inline RealRange with_nan(RealRange a, bool nan) { return {a.low, a.high, a.nan || nan}; }
 
 /// Hull of `operation` at the corners of a x b, in the arithmetic of P. Corners that give NaN are
@@ -51,7 +52,11 @@ RealRange sub(P, RealRange a, RealRange b) {
 template <class P>
 RealRange mul(P, RealRange a, RealRange b) {
   const bool nan = (a.contains(0) && has_infinity(b)) || (b.contains(0) && has_infinity(a));
-  return P::exact(with_nan(at_corners<P>(a, b, [](auto x, auto y) { return x * y; }), nan));
+  RealRange result = with_nan(at_corners<P>(a, b, [](auto x, auto y) { return x * y; }), nan);
+  // Corners at infinity hide what 0 gives with the numbers in between.
+  if ((a.contains(0) && has_finite(b)) || (b.contains(0) && has_finite(a)))
+    result = hull(result, single(0.0));
+  return P::exact(result);
 }
 
 template <class P>
@@ -60,7 +65,9 @@ RealRange div(P, RealRange a, RealRange b) {
   const bool nan = (has_infinity(a) && has_infinity(b)) || (a.contains(0) && b.contains(0));
   // A divisor of either zero gives either infinity.
   if (b.contains(0)) return {-kInfinity, kInfinity, a.nan || b.nan || nan};
-  return P::exact(with_nan(at_corners<P>(a, b, [](auto x, auto y) { return x / y; }), nan));
+  RealRange result = with_nan(at_corners<P>(a, b, [](auto x, auto y) { return x / y; }), nan);
+  if (has_infinity(b) && has_finite(a)) result = hull(result, single(0.0));
+  return P::exact(result);
 }
 
 template <class P>

@@ -58,7 +58,7 @@ void TapeEvaluator::set_rows(IntRange q) {
 TruthRange TapeEvaluator::over_keys(IntRange kv) {
   kv_ = kv;
   run(tape_.key_begin, tape_.instructions.size());
-  return value(tape_.result).truth;
+  return value(tape_.results.front()).truth;
 }
 
 void TapeEvaluator::run(std::size_t begin, std::size_t end) {
@@ -79,6 +79,8 @@ inline Interval TapeEvaluator::row(const MaskTape::Instruction& at) const {
       return kv_;
     case Op::kLoad:
       return load(at);
+    case Op::kNumber:
+      return single(row_numbers_[static_cast<std::size_t>(at.load)]);
     case Op::iadd:
       return rule::iadd(value(at.a).integer, value(at.b).integer);
     case Op::isub:

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "analyse/mask_tape.h"
 #include "tilewright/mask_map.h"
@@ -18,6 +19,8 @@ class TapeEvaluator {
 
   void set_head(std::int64_t b, std::int64_t h);
   void set_rows(IntRange q);
+  /// Row numbers of flat_tape, read by the next set_rows.
+  void set_row_numbers(std::span<const std::int64_t> numbers) { row_numbers_ = numbers; }
   TruthRange over_keys(IntRange kv);
 
   /// What an instruction's slot or a constant holds after over_keys.
@@ -38,6 +41,7 @@ class TapeEvaluator {
   Interval* slots_;
   std::int64_t b_ = 0;
   std::int64_t h_ = 0;
+  std::span<const std::int64_t> row_numbers_;
   IntRange q_{0, 0};
   IntRange kv_{0, 0};
 };

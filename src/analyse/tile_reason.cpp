@@ -80,7 +80,7 @@ class ReasonFinder {
 
 std::string tile_reason(const ir::Program& program, const MaskTape& tape,
                         const TapeEvaluator& evaluator) {
-  return ReasonFinder(program, tape, evaluator).of(tape.result);
+  return ReasonFinder(program, tape, evaluator).of(tape.results.front());
 }
 
 }  // namespace tilewright::analyse
