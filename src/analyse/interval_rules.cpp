@@ -112,6 +112,9 @@ namespace rule_of {
 template <class P>
 Interval apply(ir::Op op, const Interval& x, const Interval& y, const Interval& z) {
   using namespace ir::scalar;  // NOLINT: expressions of ops.def name these functions
+  // base/half.h has functions of these names that yield bits: the meanings must hide them.
+  using ir::scalar::float_to_bf16;
+  using ir::scalar::float_to_f16;
   const auto int_to_float = [](Int value) { return static_cast<typename P::Real>(value); };
 #define TILEWRIGHT_LETTER(signature, i) letter(signature, i, sizeof(signature) - 1)
 #define TILEWRIGHT_RULE_own(id, result, signature, expression)               \
