@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyse/facts.h"
-#include "backends/backend.h"
+#include "backends/contract/backend.h"
 #include "cache/disk_store.h"
 #include "cache/memory_store.h"
 #include "plan/plan.h"

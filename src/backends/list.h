@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/contract/backend.h"
 
 namespace tilewright::backends {
 

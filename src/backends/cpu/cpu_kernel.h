@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "backends/backend.h"
+#include "backends/contract/backend.h"
 #include "backends/cpu/loaded_pass.h"
 #include "backends/cpu/microkernels.h"
 #include "backends/cpu/worker_pool.h"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "backends/backend.h"
+#include "backends/contract/backend.h"
 
 namespace tilewright::reference {
 
