@@ -115,9 +115,15 @@ def opened(header: str, offset: int, outer: Block, parens: int) -> Block:
         kind = "initialiser"  # a braced default argument
     block = Block(kind, f"{parens}|{header}", offset)
     if kind not in ("function", "type", "namespace"):
-        block.depth = outer.depth + (len(CONTROL.findall(without_parens(header))) if kind == "control" else 0)
+        block.depth = outer.depth + (levels(header) if kind == "control" else 0)
         block.deepest = block.depth
     return block
+
+
+def levels(header: str) -> int:
+    """Control statements without braces in front of a block. A chain of plain loops walks one product: one level."""
+    chain = re.sub(r"(?:\bfor\b\s*)+", "for ", without_parens(header))
+    return len(CONTROL.findall(chain))
 
 
 def block_parens(block: Block) -> int:

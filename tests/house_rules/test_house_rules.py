@@ -95,6 +95,10 @@ class Functions(unittest.TestCase):
         (function,) = self.found("void f() {\n  for (int i = 0; i < 3; ++i)\n    if (i) {\n      g();\n    }\n}\n")
         self.assertEqual(function.nesting, 2)
 
+    def test_a_chain_of_plain_loops_is_one_level(self):
+        (function,) = self.found("void f() {\n  for (int i : a)\n    for (int j : b)\n      for (;;) {\n        if (i) { g(); }\n      }\n}\n")
+        self.assertEqual(function.nesting, 2)
+
     def test_else_if_is_one_level(self):
         (function,) = self.found("void f(int a) { if (a) { } else if (a > 1) { } else { } }\n")
         self.assertEqual(function.nesting, 1)
