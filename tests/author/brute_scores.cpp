@@ -78,65 +78,62 @@ double activation(double s) { return std::log(std::pow(std::max(s, 0.0), 2) + 1)
 
 using Rule = std::function<double(const Place&)>;
 
-const std::map<std::string, Rule, std::less<>>& rules() {
-  static const std::map<std::string, Rule, std::less<>> all{
-      {"identity", [](const Place& p) { return p.s; }},
-      {"times_two", [](const Place& p) { return 2 * p.s; }},
-      {"squared", [](const Place& p) { return p.s * p.s; }},
-      {"causal_score", [](const Place& p) { return p.kv <= p.q ? p.s : -kInfinity; }},
-      {"inverse_causal_score", [](const Place& p) { return p.kv >= p.q ? p.s : -kInfinity; }},
-      {"relative", [](const Place& p) { return p.s + p.distance(); }},
-      {"relative_causal",
-       [](const Place& p) { return p.kv <= p.q ? p.s + p.distance() : -kInfinity; }},
-      {"alibi",
-       [](const Place& p) {
-         return p.s - p.distance() * std::pow(2.0, -8.0 * static_cast<double>(p.h + 1) / 2);
-       }},
-      {"head_bias", [](const Place& p) { return p.s + 2.0 * static_cast<double>(p.h); }},
-      {"softcap", [](const Place& p) { return 20 * std::tanh(p.s / 20); }},
-      {"sandwich", sandwich},
-      {"t5_bucket", [](const Place& p) { return p.s + p.in(1, {p.h, t5_bucket(p.kv - p.q)}); }},
-      {"swin_2d", swin},
-      {"relative_table",
-       [](const Place& p) {
-         return p.s + p.in(0, {p.h, std::clamp<std::int64_t>(p.q - p.kv, -32, 32) + 32});
-       }},
-      {"full_bias", [](const Place& p) { return p.s + p.in(0, {p.b, p.h, p.q, p.kv}); }},
-      {"pair_bias", [](const Place& p) { return p.s + p.in(0, {p.h, p.q, p.kv}); }},
-      {"bias_head", [](const Place& p) { return p.s + p.in(0, {p.h}); }},
-      {"bias_query", [](const Place& p) { return p.s + p.in(0, {p.q}); }},
-      {"bias_key", [](const Place& p) { return p.s + p.in(0, {p.kv}); }},
-      {"bias_batch", [](const Place& p) { return p.s + p.in(0, {p.b}); }},
-      {"bias_batch_head", [](const Place& p) { return p.s + p.in(0, {p.b, p.h}); }},
-      {"scale_head_query", [](const Place& p) { return p.s * p.in(0, {p.h, p.q}); }},
-      {"head_scale", [](const Place& p) { return p.s * p.in(0, {p.h}); }},
-      {"head_gate", [](const Place& p) { return p.s / (1 + std::exp(-p.in(0, {p.h}))); }},
-      {"graphormer_spatial",
-       [](const Place& p) {
-         return p.s + p.in(0, {p.h, static_cast<std::int64_t>(p.in(1, {p.b, p.q, p.kv}))});
-       }},
-      {"graphormer_edge", edge},
-      {"mla_rope", rope},
-      {"activation", [](const Place& p) { return activation(p.s); }},
-      {"distance_decay", [](const Place& p) { return p.s - std::abs(p.distance()) / 16; }},
-      {"position_table", [](const Place& p) { return p.s + p.in(0, {p.q}) * p.in(1, {p.kv}); }},
-      {"rbf", rbf},
-      {"soft_window",
-       [](const Place& p) { return p.s - 0.25 * std::max(std::abs(p.distance()) - 16, 0.0); }},
-      {"sigmoid_window",
-       [](const Place& p) {
-         return p.s + std::log(1 / (1 + std::exp((std::abs(p.distance()) - 16) / 4)));
-       }},
-  };
-  return all;
-}
+const std::map<std::string, Rule, std::less<>> kRules{
+    {"identity", [](const Place& p) { return p.s; }},
+    {"times_two", [](const Place& p) { return 2 * p.s; }},
+    {"squared", [](const Place& p) { return p.s * p.s; }},
+    {"causal_score", [](const Place& p) { return p.kv <= p.q ? p.s : -kInfinity; }},
+    {"inverse_causal_score", [](const Place& p) { return p.kv >= p.q ? p.s : -kInfinity; }},
+    {"relative", [](const Place& p) { return p.s + p.distance(); }},
+    {"relative_causal",
+     [](const Place& p) { return p.kv <= p.q ? p.s + p.distance() : -kInfinity; }},
+    {"alibi",
+     [](const Place& p) {
+       return p.s - p.distance() * std::pow(2.0, -8.0 * static_cast<double>(p.h + 1) / 2);
+     }},
+    {"head_bias", [](const Place& p) { return p.s + 2.0 * static_cast<double>(p.h); }},
+    {"softcap", [](const Place& p) { return 20 * std::tanh(p.s / 20); }},
+    {"sandwich", sandwich},
+    {"t5_bucket", [](const Place& p) { return p.s + p.in(1, {p.h, t5_bucket(p.kv - p.q)}); }},
+    {"swin_2d", swin},
+    {"relative_table",
+     [](const Place& p) {
+       return p.s + p.in(0, {p.h, std::clamp<std::int64_t>(p.q - p.kv, -32, 32) + 32});
+     }},
+    {"full_bias", [](const Place& p) { return p.s + p.in(0, {p.b, p.h, p.q, p.kv}); }},
+    {"pair_bias", [](const Place& p) { return p.s + p.in(0, {p.h, p.q, p.kv}); }},
+    {"bias_head", [](const Place& p) { return p.s + p.in(0, {p.h}); }},
+    {"bias_query", [](const Place& p) { return p.s + p.in(0, {p.q}); }},
+    {"bias_key", [](const Place& p) { return p.s + p.in(0, {p.kv}); }},
+    {"bias_batch", [](const Place& p) { return p.s + p.in(0, {p.b}); }},
+    {"bias_batch_head", [](const Place& p) { return p.s + p.in(0, {p.b, p.h}); }},
+    {"scale_head_query", [](const Place& p) { return p.s * p.in(0, {p.h, p.q}); }},
+    {"head_scale", [](const Place& p) { return p.s * p.in(0, {p.h}); }},
+    {"head_gate", [](const Place& p) { return p.s / (1 + std::exp(-p.in(0, {p.h}))); }},
+    {"graphormer_spatial",
+     [](const Place& p) {
+       return p.s + p.in(0, {p.h, static_cast<std::int64_t>(p.in(1, {p.b, p.q, p.kv}))});
+     }},
+    {"graphormer_edge", edge},
+    {"mla_rope", rope},
+    {"activation", [](const Place& p) { return activation(p.s); }},
+    {"distance_decay", [](const Place& p) { return p.s - std::abs(p.distance()) / 16; }},
+    {"position_table", [](const Place& p) { return p.s + p.in(0, {p.q}) * p.in(1, {p.kv}); }},
+    {"rbf", rbf},
+    {"soft_window",
+     [](const Place& p) { return p.s - 0.25 * std::max(std::abs(p.distance()) - 16, 0.0); }},
+    {"sigmoid_window",
+     [](const Place& p) {
+       return p.s + std::log(1 / (1 + std::exp((std::abs(p.distance()) - 16) / 4)));
+     }},
+};
 
 }  // namespace
 
 double brute_score(std::string_view name, const std::vector<Table>& tables, const Problem& problem,
                    const ScoreAt& place) {
-  const auto rule = rules().find(name);
-  if (rule == rules().end())
+  const auto rule = kRules.find(name);
+  if (rule == kRules.end())
     throw std::invalid_argument("no brute-force rule: " + std::string(name));
   const ir::Position& at = place.at;
   return rule->second(
