@@ -1,0 +1,90 @@
+"""Loads forward cubins through libcuda and launches them on PyTorch tensors; mirrors kernels/cuda/attention/forward_params.cuh."""
+import ctypes
+import math
+import re
+import struct
+
+import torch
+
+cuda = ctypes.CDLL("libcuda.so.1")
+L2_SECTION_BYTES = 32 << 20
+
+
+def check(status, what):
+    if status != 0:
+        raise RuntimeError(f"{what}: CUresult {status}")
+
+
+def tensor_map(tensor, rows_in_box, element):
+    """Rank-4 map [D, S, H, B] of a [B, H, S, D] tensor, boxes of 64 columns, 128-byte swizzle."""
+    b, h, s, d = tensor.shape
+    size = (ctypes.c_uint64 * 4)(d, s, h, b)
+    strides = [st * 2 for st in (tensor.stride(2), tensor.stride(1), tensor.stride(0))]
+    stride = (ctypes.c_uint64 * 3)(*strides)
+    box = (ctypes.c_uint32 * 4)(64, rows_in_box, 1, 1)
+    unit = (ctypes.c_uint32 * 4)(1, 1, 1, 1)
+    raw = ctypes.create_string_buffer(256)
+    aligned = (ctypes.addressof(raw) + 63) // 64 * 64
+    data_type = {torch.bfloat16: 9, torch.float16: 6}[element]
+    check(cuda.cuTensorMapEncodeTiled(ctypes.c_void_p(aligned), data_type, 4, ctypes.c_void_p(tensor.data_ptr()), size, stride,
+                                      box, unit, 0, 3, 2, 0), "cuTensorMapEncodeTiled")
+    return ctypes.string_at(aligned, 128)
+
+
+class Kernel:
+    def __init__(self, folder, name):
+        parts = name.split("_")
+        self.name = name
+        self.e, self.v = (int(x) for x in re.fullmatch(r"e(\d+)v(\d+)", parts[0]).groups())
+        self.groups, self.tile, self.stages = (int(p[1:]) for p in parts[1:4])
+        self.mods, self.options = parts[4], parts[5:]
+        self.element = torch.float16 if "f16" in self.options else torch.bfloat16
+        image = open(f"{folder}/{name}.cubin", "rb").read()
+        torch.cuda.init()
+        torch.zeros(1, device="cuda")
+        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        check(cuda.cuModuleLoadData(ctypes.byref(module), image), f"load {name}")
+        check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, b"attention_forward"), "function")
+        self.smem = self.shared_bytes()
+        check(cuda.cuFuncSetAttribute(self.function, 8, self.smem), "shared memory")
+        self.counters = torch.zeros(2, dtype=torch.int32, device="cuda")
+        self.sms = torch.cuda.get_device_properties(0).multi_processor_count
+
+    def shared_bytes(self):
+        chunks = lambda d: (d + 63) // 64
+        query = self.groups * 64 * 128 * chunks(self.e) * (2 if "q2" in self.options else 1)
+        ring = self.stages * self.tile * 128 * (chunks(self.e) + chunks(self.v))
+        return query + ring + 512
+
+    def prepare(self, q, k, v, out, lse, max_scores=None, bindings=b"", scale=None, longest_first=None):
+        """A callable that launches on the current stream; everything else is done here."""
+        b, hq, rows, e = q.shape
+        bk, hkv, kv_rows, _ = k.shape
+        scale = 1 / math.sqrt(e) if scale is None else scale
+        q_tiles = -(-rows // (64 * self.groups))
+        items = b * hq * q_tiles
+        group = hq // hkv
+        head_bytes = kv_rows * (k.shape[3] + v.shape[3]) * 2
+        section = max(1, L2_SECTION_BYTES // head_bytes) * group
+        if longest_first is None:
+            longest_first = self.mods not in ("none", "relative")
+        raw = tensor_map(q, 64, self.element) + tensor_map(k, self.tile, self.element) + tensor_map(v, self.tile, self.element)
+        raw += struct.pack("<4Q", out.data_ptr(), lse.data_ptr(), max_scores.data_ptr() if max_scores is not None else 0, 0)
+        raw += struct.pack("<4q", 0, out.stride(0), out.stride(1), out.stride(2))
+        raw += struct.pack("<4q", 0, lse.stride(0), lse.stride(1), lse.stride(2))
+        raw += struct.pack("<QQ4i", 0, self.counters.data_ptr(), items, q_tiles, section, int(longest_first))
+        raw += struct.pack("<6i", b, hq, group, bk, rows, kv_rows)
+        raw += struct.pack("<2f", scale, scale * 1.4426950408889634)
+        params = ctypes.create_string_buffer(raw.ljust(576, b"\0"), 576 + 64)
+        bound = ctypes.create_string_buffer(bindings.ljust(64, b"\0"), 64)
+        pointers = (ctypes.c_void_p * 2)(ctypes.addressof(params), ctypes.addressof(bound))
+        grid = min(items, self.sms)
+        threads = 128 * (self.groups + 1)
+        keep = (q, k, v, out, lse, max_scores, params, bound)
+
+        def launch():
+            stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+            check(cuda.cuLaunchKernel(self.function, grid, 1, 1, threads, 1, 1, self.smem, stream, pointers, None), "launch")
+            return keep
+
+        return launch

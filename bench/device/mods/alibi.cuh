@@ -1,0 +1,39 @@
+// score_mod: s + slope[h] (j - i); mask_mod: j <= i.
+#pragma once
+#include "attention/mods_contract.cuh"
+#include "ptx/global_memory.cuh"
+
+namespace tilewright::cuda {
+
+struct EmittedMods : IdentityMods {
+  struct Bindings {
+    const float* slope;
+  };
+  struct Head {
+    float slope;
+  };
+  static constexpr bool kHasScoreMod = true;
+  static constexpr bool kHasMaskMod = true;
+  static constexpr int kRowIntervals = 1;
+
+  static __device__ __forceinline__ Head head(const Bindings& bound, i32, i32 h) {
+    return {ptx::load(bound.slope + h)};
+  }
+  static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
+  static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
+  static __device__ __forceinline__ float score(const Bindings&, float s, const Head& head,
+                                                const Row&, const Column&, const PairIndex& pair) {
+    return s + (head.slope * pair.distance_base + head.slope * pair.offset);
+  }
+  static __device__ __forceinline__ KeyInterval interval(const Bindings&, const Head&, const Row&,
+                                                         i32 i, int) {
+    return {0, i + 1};
+  }
+  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&,
+                                                       const TileBounds& t) {
+    if (t.kv_begin >= t.q_end) return TileClass::kEmpty;
+    return t.kv_end - 1 <= t.q_begin ? TileClass::kFull : TileClass::kPartial;
+  }
+};
+
+}  // namespace tilewright::cuda

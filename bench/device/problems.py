@@ -1,0 +1,109 @@
+"""Problems of the forward harness: inputs, mods as PyTorch expressions, bindings of the hand-written texts, live pairs."""
+import struct
+
+import torch
+
+WINDOW, PREFIX, CAP = 1024, 1024, 20.0
+
+
+def document_begins(rows, documents=12):
+    g = torch.Generator().manual_seed(1)
+    cuts = torch.sort(torch.randperm(rows - 1, generator=g)[: documents - 1] + 1).values
+    begin = torch.zeros(rows, dtype=torch.int32)
+    for c in cuts.tolist():
+        begin[c:] = c
+    return begin
+
+
+class Mods:
+    """keep(i, j) -> bool tensor or None, score(s, h, i, j) -> tensor or None, bindings -> bytes."""
+
+    def __init__(self, name, heads, q_rows, kv_rows):
+        self.name = name
+        self.tensors = []
+        self.keep = self.score = None
+        self.bindings = b""
+        if name in ("causal", "causal-pairs", "alibi", "softcap"):
+            self.keep = lambda i, j: j <= i
+        if name == "window":
+            self.keep = lambda i, j: (j <= i) & (i - j <= min(WINDOW, kv_rows // 3))
+            self.bindings = struct.pack("<i", min(WINDOW, kv_rows // 3))
+        if name == "prefix":
+            self.keep = lambda i, j: (j < min(PREFIX, kv_rows // 3)) | (j <= i)
+            self.bindings = struct.pack("<i", min(PREFIX, kv_rows // 3))
+        if name == "documents":
+            begin = document_begins(q_rows, min(12, q_rows // 2)).cuda()
+            self.tensors.append(begin)
+            self.keep = lambda i, j: (j >= begin[i]) & (j <= i)
+            self.bindings = struct.pack("<Q", begin.data_ptr())
+        if name == "alibi":
+            slope = torch.exp2(-(torch.arange(heads, device="cuda") + 1) * 0.5).float()
+            self.tensors.append(slope)
+            self.score = lambda s, h, i, j: s + slope[h].to(s.dtype) * (j - i).to(s.dtype)
+            self.bindings = struct.pack("<Q", slope.data_ptr())
+        if name == "softcap":
+            self.score = lambda s, h, i, j: CAP * torch.tanh(s / CAP)
+            self.bindings = struct.pack("<2f", CAP, 1 / CAP)
+        if name == "relative":
+            size = q_rows + kv_rows
+            table = torch.randn(heads, size, device="cuda").bfloat16()
+            self.tensors.append(table)
+            self.score = lambda s, h, i, j: s + table[h, i - j + kv_rows].to(s.dtype)
+            self.bindings = struct.pack("<Qqii", table.data_ptr(), size, kv_rows, size)
+
+    def live_pairs(self, q_rows, kv_rows):
+        if self.keep is None:
+            return q_rows * kv_rows
+        total = 0
+        j = torch.arange(kv_rows, device="cuda")
+        for i0 in range(0, q_rows, 1024):
+            i = torch.arange(i0, min(i0 + 1024, q_rows), device="cuda")
+            total += int(self.keep(i[:, None], j[None, :]).sum())
+        return total
+
+
+def dense(q, k, v, mods, scale, dtype, p_dtype):
+    """Plain attention in `dtype`, P rounded to p_dtype before the product. Gives out, lse, max_scores."""
+    b, hq, rows, _ = q.shape
+    hkv, kv_rows = k.shape[1], k.shape[2]
+    kk = k.to(dtype).repeat_interleave(hq // hkv, 1).expand(b, -1, -1, -1)
+    vv = v.to(dtype).repeat_interleave(hq // hkv, 1).expand(b, -1, -1, -1)
+    s = (q.to(dtype) @ kk.transpose(-1, -2)) * scale
+    i = torch.arange(rows, device="cuda")[:, None]
+    j = torch.arange(kv_rows, device="cuda")[None, :]
+    if mods.score is not None:
+        s = torch.stack([mods.score(s[:, h], h, i, j) for h in range(hq)], 1)
+    if mods.keep is not None:
+        s = s.masked_fill(~mods.keep(i, j), float("-inf"))
+    top = s.amax(-1, keepdim=True)
+    p = torch.exp(s - torch.where(top.isinf(), torch.zeros_like(top), top))
+    total = p.sum(-1, keepdim=True)
+    lse = (top + total.log()).squeeze(-1)
+    if p_dtype is not None:
+        p = p.to(p_dtype).to(dtype)
+    out = torch.where(total > 0, (p @ vv) / total, torch.zeros((), dtype=dtype, device="cuda"))
+    return out, lse, top.squeeze(-1)
+
+
+def judge(out, lse, q, k, v, mods, scale):
+    """The tolerance of the semantics: (worst fraction of the max bound, of the mean bound, of the lse bound)."""
+    eps = {torch.bfloat16: 8e-3, torch.float16: 1e-3}[q.dtype]
+    worst = [0.0, 0.0, 0.0]
+    for b in range(q.shape[0]):
+        kb = 0 if k.shape[0] == 1 else b
+        args = (q[b : b + 1], k[kb : kb + 1], v[kb : kb + 1], mods, scale)
+        exact, exact_lse, _ = dense(*args, torch.float64, None)
+        plain = dense(*args, torch.float32, q.dtype)[0].to(q.dtype).double()
+        error = (out[b].double() - exact[0]).abs()
+        allowed = (plain[0] - exact[0]).abs()
+        size = exact.abs()
+        f_max = float(error.max() / (2 * allowed.max() + eps * size.max()))
+        f_mean = float(error.mean() / (1.2 * allowed.mean() + eps / 10 * size.mean()))
+        live = ~exact_lse[0].isinf()
+        if not torch.equal(lse[b].double().isinf(), ~live):
+            f_max = float("nan")
+        gap = (lse[b].double() - exact_lse[0])[live].abs() / exact_lse[0][live].abs().clamp(min=1)
+        f_lse = float(gap.max() / 1e-5) if gap.numel() else 0.0
+        for n, f in enumerate((f_max, f_mean, f_lse)):
+            worst[n] = f if not (f <= worst[n]) else worst[n]
+    return worst

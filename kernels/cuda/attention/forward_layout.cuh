@@ -1,0 +1,102 @@
+// Shared memory of a forward block, and the numbers that follow from a variant.
+//
+// A variant is a struct with: Element (Bf16 or F16), kHeadDim, kValueDim (multiples of 8, at most 256), kWarpgroups (1 to 3),
+// kKeyTile (a multiple of 16), kStages, kPingPong, kTracksMaximum, kScalesFirst, kPolynomialPeriod.
+#pragma once
+
+#include "attention/work_item.cuh"
+#include "pipeline/ring.cuh"
+#include "tile/accumulator.cuh"
+#include "tile/shared_tile.cuh"
+
+namespace tilewright::cuda {
+
+/// What the producer tells the consumers about the key tile in a stage.
+struct TileNote {
+  static constexpr u32 kPartial = 1, kFirst = 2, kLast = 4, kEndsStream = 8;
+  static constexpr u32 kSlotShift = 8;
+  i32 kv_begin;
+  u32 flags;  ///< the bits above; the item's slot from bit 8
+
+  __device__ __forceinline__ bool partial() const { return flags & kPartial; }
+  __device__ __forceinline__ bool first() const { return flags & kFirst; }
+  __device__ __forceinline__ bool last() const { return flags & kLast; }
+  __device__ __forceinline__ bool ends_stream() const { return flags & kEndsStream; }
+  __device__ __forceinline__ u32 item_slot() const { return flags >> kSlotShift; }
+};
+
+template <class Variant>
+struct ForwardLayout {
+  static constexpr int kWarpgroups = Variant::kWarpgroups;
+  static constexpr int kStages = Variant::kStages;
+  static constexpr int kQueryTile = kWarpgroups * kWarpgroupRows;
+  static constexpr int kThreads = 128 * (kWarpgroups + 1);
+  static constexpr int kItemSlots = 2;
+  static constexpr u32 kConsumerWarps = 4 * kWarpgroups;
+
+  using QueryTile = SharedTile<kWarpgroupRows, Variant::kHeadDim>;
+  using KeyTile = SharedTile<Variant::kKeyTile, Variant::kHeadDim>;
+  using ValueTile = SharedTile<Variant::kKeyTile, Variant::kValueDim>;
+
+  static constexpr int kQueryAt = 0;
+  static constexpr int kKeyAt = kQueryAt + kWarpgroups * QueryTile::kBytes;
+  static constexpr int kValueAt = kKeyAt + kStages * KeyTile::kBytes;
+  static constexpr int kItemsAt = kValueAt + kStages * ValueTile::kBytes;
+  static constexpr int kNotesAt = kItemsAt + kItemSlots * static_cast<int>(sizeof(WorkItem));
+  static constexpr int kKeyBarriersAt = kNotesAt + kStages * static_cast<int>(sizeof(TileNote));
+  static constexpr int kValueBarriersAt = kKeyBarriersAt + RingBarriers<kStages>::kBytes;
+  static constexpr int kQueryBarriersAt = kValueBarriersAt + RingBarriers<kStages>::kBytes;
+  static constexpr int kItemBarriersAt = kQueryBarriersAt + RingBarriers<kWarpgroups>::kBytes;
+  /// Dynamic shared memory of a block. The window starts 1024-byte aligned, which the swizzle needs.
+  static constexpr int kBytes = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
+
+  static_assert(Variant::kKeyTile % 16 == 0 && Variant::kKeyTile <= 256);
+  static_assert(Variant::kHeadDim % 8 == 0 && Variant::kValueDim % 8 == 0);
+  static_assert(kBytes <= 227 * 1024);
+
+  /// Registers a thread after the roles have split; 65,536 a block.
+  static constexpr u32 kConsumerRegisters = kWarpgroups == 1 ? 240 : kWarpgroups == 2 ? 232 : 160;
+  static constexpr u32 kProducerRegisters = kWarpgroups == 1 ? 56 : kWarpgroups == 2 ? 40 : 32;
+
+  unsigned char* memory;
+
+  __device__ __forceinline__ ptx::SharedAddress at(u32 offset_bytes) const {
+    return ptx::shared_address(memory) + offset_bytes;
+  }
+  __device__ __forceinline__ ptx::SharedAddress query(u32 warpgroup) const {
+    return at(kQueryAt + warpgroup * QueryTile::kBytes);
+  }
+  __device__ __forceinline__ ptx::SharedAddress key(u32 stage) const {
+    return at(kKeyAt + stage * KeyTile::kBytes);
+  }
+  __device__ __forceinline__ ptx::SharedAddress value(u32 stage) const {
+    return at(kValueAt + stage * ValueTile::kBytes);
+  }
+  __device__ __forceinline__ WorkItem& item(u32 slot) const {
+    return reinterpret_cast<WorkItem*>(memory + kItemsAt)[slot];
+  }
+  __device__ __forceinline__ TileNote& note(u32 stage) const {
+    return reinterpret_cast<TileNote*>(memory + kNotesAt)[stage];
+  }
+  __device__ __forceinline__ RingBarriers<kStages> key_ring() const { return {at(kKeyBarriersAt)}; }
+  __device__ __forceinline__ RingBarriers<kStages> value_ring() const {
+    return {at(kValueBarriersAt)};
+  }
+  /// One "stage" per warpgroup: each loads and frees its own 64 query rows.
+  __device__ __forceinline__ RingBarriers<kWarpgroups> query_barriers() const {
+    return {at(kQueryBarriersAt)};
+  }
+  __device__ __forceinline__ RingBarriers<kItemSlots> item_ring() const {
+    return {at(kItemBarriersAt)};
+  }
+
+  __device__ __forceinline__ void init_barriers() const {
+    key_ring().init(1, kConsumerWarps);
+    value_ring().init(1, kConsumerWarps);
+    query_barriers().init(1, 4);
+    item_ring().init(1, kConsumerWarps);
+    ptx::fence_barrier_init();
+  }
+};
+
+}  // namespace tilewright::cuda

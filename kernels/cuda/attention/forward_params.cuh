@@ -1,0 +1,40 @@
+// The first parameter of every forward kernel; the host fills it, src/backends/cuda mirrors it field by field.
+#pragma once
+
+#include "attention/work_item.cuh"
+#include "ptx/tensor_copy.cuh"
+
+namespace tilewright::cuda {
+
+/// Strides in elements; the innermost stride is 1.
+struct OutputStrides {
+  i64 slot;
+  i64 batch;
+  i64 head;
+  i64 row;
+};
+
+/// Written by a kernel in checked mode when a live subscript left its tensor (semantics R8).
+struct ErrorRecord {
+  i32 code;
+  i32 capture;
+  i64 index;
+};
+
+struct ForwardParams {
+  ptx::TensorMap query;  ///< [E, Q, Hq, B], box 64 x 64
+  ptx::TensorMap key;    ///< [E, KV, Hkv, Bkv], box 64 x key tile
+  ptx::TensorMap value;  ///< [Ev, KV, Hkv, Bkv], box 64 x key tile
+  void* out;             ///< [slot, B, Hq, Q, Ev] in the element type
+  float* lse;            ///< [slot, B, Hq, Q], natural logarithm; may be null
+  float* max_scores;     ///< like lse; read only by variants that track the maximum
+  ErrorRecord* error;
+  OutputStrides out_strides;
+  OutputStrides lse_strides;  ///< also of max_scores
+  Schedule schedule;
+  Extents extents;
+  float scale;       ///< times the product of query and key
+  float scale_log2;  ///< scale * log2(e)
+};
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,121 @@
+// The end of an item: out = products / sum, lse = (reference + log2 sum) ln 2, straight from registers to global memory.
+// The four lanes of a row exchange 2-column pieces so that each stores 8 contiguous elements (16 bytes).
+#pragma once
+
+#include "attention/forward_params.cuh"
+#include "attention/online_softmax.cuh"
+#include "ptx/global_memory.cuh"
+
+namespace tilewright::cuda {
+
+/// Row statistics after the last tile, complete in every lane.
+struct FinishedRows {
+  float inverse_sum[kRowsPerThread];  ///< 0 for a row without live pairs
+  float lse[kRowsPerThread];
+  float maximum[kRowsPerThread];
+};
+
+__device__ __forceinline__ float sum_over_quad(float value) {
+  value += ptx::shuffle_xor<1>(value);
+  return value + ptx::shuffle_xor<2>(value);
+}
+
+template <class Variant>
+__device__ __forceinline__ FinishedRows finish_rows(const OnlineSoftmax<Variant>& softmax) {
+  constexpr float kLn2 = 0.693147180559945f;
+  const float infinity = ptx::float_of(0x7f800000u);
+  FinishedRows done;
+#pragma unroll
+  for (int slot = 0; slot < kRowsPerThread; ++slot) {
+    const float sum = sum_over_quad(softmax.sum[slot]);
+    done.inverse_sum[slot] = sum == 0.0f ? 0.0f : ptx::reciprocal(sum);
+    const float lse = (softmax.reference[slot] + ptx::log2_fast(sum)) * kLn2;
+    const float finite_or_high = softmax.reference[slot] == infinity ? infinity : lse;
+    done.lse[slot] = sum == 0.0f ? -infinity : finite_or_high;
+    float maximum = softmax.maximum[slot];
+    maximum = ptx::larger(maximum, ptx::shuffle_xor<1>(maximum));
+    done.maximum[slot] = ptx::larger(maximum, ptx::shuffle_xor<2>(maximum));
+  }
+  return done;
+}
+
+/// Lane t of a quad gives word j of its four words to lane j and receives word t of lane j.
+__device__ __forceinline__ ptx::Words4 transpose_in_quad(ptx::Words4 w, u32 t) {
+  const bool odd = t & 1, high = t & 2;
+  const u32 swap_xy = ptx::shuffle_xor<1>(odd ? w.x : w.y);
+  const u32 swap_zw = ptx::shuffle_xor<1>(odd ? w.z : w.w);
+  const ptx::Words4 pairs = {odd ? swap_xy : w.x, odd ? w.y : swap_xy, odd ? swap_zw : w.z,
+                             odd ? w.w : swap_zw};
+  const u32 swap_xz = ptx::shuffle_xor<2>(high ? pairs.x : pairs.z);
+  const u32 swap_yw = ptx::shuffle_xor<2>(high ? pairs.y : pairs.w);
+  return {high ? swap_xz : pairs.x, high ? swap_yw : pairs.y, high ? pairs.z : swap_xz,
+          high ? pairs.w : swap_yw};
+}
+
+/// Stores one row of the fragment; called by all lanes, `inside` says whether the row exists.
+template <class Element, int kValueDim>
+__device__ __forceinline__ void store_row(const Accumulator<kValueDim>& out, int slot, float factor,
+                                          u16* row, bool inside) {
+  constexpr int kGroups = kValueDim / 8;
+  const u32 t = ptx::thread_in_block() % 4;
+#pragma unroll
+  for (int first = 0; first < kGroups; first += 4) {
+    u32 word[4];
+#pragma unroll
+    for (int g = 0; g < 4; ++g) {
+      const int e = 4 * min(first + g, kGroups - 1) + 2 * slot;
+      // A row without live pairs is exactly 0 whatever the products hold.
+      word[g] = factor == 0.0f ? 0u
+                               : ptx::pack(Element{}, out.value[e] * factor, out.value[e + 1] * factor);
+    }
+    const ptx::Words4 mine = transpose_in_quad({word[0], word[1], word[2], word[3]}, t);
+    if (inside && first + static_cast<int>(t) < kGroups) ptx::store(row + (first + t) * 8, mine);
+  }
+}
+
+template <class Variant>
+__device__ __forceinline__ void store_item(const ForwardParams& params, const WorkItem& item,
+                                           FragmentLane lane, i32 row_in_item,
+                                           const FinishedRows& done,
+                                           const Accumulator<Variant::kValueDim>& out) {
+  const OutputStrides& o = params.out_strides;
+  const OutputStrides& l = params.lse_strides;
+  u16* const out_head = static_cast<u16*>(params.out) + item.output_slot * o.slot +
+                        item.batch * o.batch + item.head * o.head;
+  const i64 lse_head = item.output_slot * l.slot + item.batch * l.batch + item.head * l.head;
+#pragma unroll
+  for (int slot = 0; slot < kRowsPerThread; ++slot) {
+    const i32 row = item.q_begin + row_in_item + 8 * slot;
+    const bool inside = row < item.q_end;
+    store_row<typename Variant::Element>(out, slot, done.inverse_sum[slot], out_head + row * o.row,
+                                         inside);
+    if (!inside || lane.first_column != 0) continue;
+    if (params.lse != nullptr) ptx::store(params.lse + lse_head + row * l.row, done.lse[slot]);
+    if constexpr (Variant::kTracksMaximum) {
+      ptx::store(params.max_scores + lse_head + row * l.row, done.maximum[slot]);
+    }
+  }
+}
+
+/// An item in which no row sees a key: zeros and -inf, written by one warp.
+template <class Variant>
+__device__ __forceinline__ void store_empty_item(const ForwardParams& params, const WorkItem& item,
+                                                 u32 warp_lane) {
+  constexpr int kPieces = Variant::kValueDim / 8;
+  const OutputStrides& o = params.out_strides;
+  const OutputStrides& l = params.lse_strides;
+  const float minus_infinity = ptx::float_of(0xff800000u);
+  u16* const out_head = static_cast<u16*>(params.out) + item.output_slot * o.slot +
+                        item.batch * o.batch + item.head * o.head;
+  const i64 lse_head = item.output_slot * l.slot + item.batch * l.batch + item.head * l.head;
+  for (i32 row = item.q_begin; row < item.q_end; ++row) {
+    if (warp_lane < kPieces) ptx::store(out_head + row * o.row + warp_lane * 8, ptx::Words4{});
+    if (warp_lane != 0) continue;
+    if (params.lse != nullptr) ptx::store(params.lse + lse_head + row * l.row, minus_infinity);
+    if constexpr (Variant::kTracksMaximum) {
+      ptx::store(params.max_scores + lse_head + row * l.row, minus_infinity);
+    }
+  }
+}
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,68 @@
+// What an emitted variant tells a kernel about score_mod and mask_mod, and the identity that keeps every pair unchanged.
+// The contract is described in docs/kernels/hopper_forward.md; the emitter writes a struct with the members of IdentityMods.
+#pragma once
+
+#include "ptx/integers.cuh"
+
+namespace tilewright::cuda {
+
+enum class TileClass : i32 { kEmpty = 0, kPartial = 1, kFull = 2 };
+
+/// A tile of pairs: query rows [q_begin, q_end) against keys [kv_begin, kv_end), logical positions, never empty.
+struct TileBounds {
+  i32 q_begin;
+  i32 q_end;
+  i32 kv_begin;
+  i32 kv_end;
+};
+
+/// Keys [begin, end) that a row keeps; begin >= end keeps none.
+struct KeyInterval {
+  i32 begin;
+  i32 end;
+};
+
+/// A pair of positions as score() sees it. The distance j - i is distance_base + offset, exactly below 2^24; offset is a constant
+/// once the loop over a tile is unrolled, so an emitter folds it into an immediate operand.
+struct PairIndex {
+  i32 i;
+  i32 j;
+  float distance_base;
+  float offset;
+};
+
+/// No score_mod, no mask_mod. An emitted struct has these members, and further
+///   float score(bindings, float s, head, row, column, PairIndex)      if kHasScoreMod; s is scaled already
+///   bool mask(bindings, head, row, column, i32 i, i32 j)              if kHasMaskMod and kRowIntervals == 0
+///   KeyInterval interval(bindings, head, row, i32 i, int which)       if kRowIntervals > 0
+struct IdentityMods {
+  /// Captured tensors (64-bit bases) and numbers: the kernel's second parameter.
+  struct Bindings {};
+  /// Values that depend on batch and head only; computed once an item.
+  struct Head {};
+  /// Values that depend on the query row; computed once a row and item, held in registers.
+  struct Row {};
+  /// Values that depend on the key; computed once a column and tile.
+  struct Column {};
+
+  static constexpr bool kHasScoreMod = false;
+  static constexpr bool kHasMaskMod = false;
+  /// Number of key intervals whose union is what a row keeps; 0 where the mask has no such form and mask() decides each pair.
+  static constexpr int kRowIntervals = 0;
+  /// |score()| <= kScoreBound is proved; 0 where nothing is. A bound up to 60 makes the maximum unnecessary.
+  static constexpr float kScoreBound = 0.0f;
+
+  static __device__ __forceinline__ Head head(const Bindings&, i32 /*b*/, i32 /*h*/) { return {}; }
+  static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32 /*i*/) { return {}; }
+  static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32 /*j*/) {
+    return {};
+  }
+
+  /// Empty and full are promises; partial is always right. May be asked for bounds past the last row or key.
+  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&,
+                                                       const TileBounds&) {
+    return TileClass::kFull;
+  }
+};
+
+}  // namespace tilewright::cuda

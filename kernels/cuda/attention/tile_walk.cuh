@@ -1,0 +1,84 @@
+// Which key tiles an item visits: the producer warp's two-level search with the interval form of the mask.
+// One evaluation per lane classifies 32 groups of 32 tiles, then 32 tiles; a ballot tells all lanes. Tiles come last first, because
+// a mask that keeps recent keys (causal, ALiBi) then meets its largest scores at once and rescaling stays rare.
+#pragma once
+
+#include "attention/mods_contract.cuh"
+#include "attention/work_item.cuh"
+#include "ptx/lane.cuh"
+
+namespace tilewright::cuda {
+
+/// A tile that some row of the item sees.
+struct KeyTileRef {
+  i32 kv_begin;
+  bool partial;
+  bool valid;  ///< false: the walk is over
+};
+
+template <int kKeyTile, class Mods>
+struct TileWalk {
+  const typename Mods::Bindings& bindings;
+  typename Mods::Head head;
+  i32 q_begin, q_end, kv_begin, kv_end;
+  i32 next_block;  ///< blocks of 32 groups still to be looked at
+  i32 group;
+  u32 live_groups = 0;
+  u32 live_tiles = 0;
+  u32 partial_tiles = 0;
+
+  __device__ __forceinline__ TileWalk(const typename Mods::Bindings& bound, const WorkItem& item)
+      : bindings(bound),
+        head(Mods::head(bound, item.batch, item.head)),
+        q_begin(item.q_begin),
+        q_end(item.q_end),
+        kv_begin(item.kv_begin),
+        kv_end(item.kv_end),
+        next_block((item.kv_end - item.kv_begin + 1024 * kKeyTile - 1) / (1024 * kKeyTile)),
+        group(0) {}
+
+  /// The class of keys [first, first + count) of the item, as far as they exist.
+  __device__ __forceinline__ TileClass classify(i32 first, i32 count) const {
+    const i32 begin = kv_begin + first;
+    if (begin >= kv_end) return TileClass::kEmpty;
+    const bool cut = begin + count > kv_end;
+    TileClass result = TileClass::kFull;
+    if constexpr (Mods::kHasMaskMod) {
+      result = Mods::classify(bindings, head, {q_begin, q_end, begin, cut ? kv_end : begin + count});
+    }
+    return cut && result == TileClass::kFull ? TileClass::kPartial : result;
+  }
+
+  __device__ __forceinline__ void look_at_block(u32 lane) {
+    --next_block;
+    const i32 first_group = next_block * 32 + static_cast<i32>(lane);
+    const TileClass found = classify(first_group * 32 * kKeyTile, 32 * kKeyTile);
+    live_groups = ptx::ballot(found != TileClass::kEmpty);
+  }
+
+  __device__ __forceinline__ void look_at_group(u32 lane) {
+    const u32 index = ptx::highest_bit(live_groups);
+    live_groups ^= 1u << index;
+    group = next_block * 32 + static_cast<i32>(index);
+    const TileClass found = classify((group * 32 + static_cast<i32>(lane)) * kKeyTile, kKeyTile);
+    live_tiles = ptx::ballot(found != TileClass::kEmpty);
+    partial_tiles = ptx::ballot(found == TileClass::kPartial);
+  }
+
+  /// Called by the whole warp.
+  __device__ __forceinline__ KeyTileRef next(u32 lane) {
+    while (live_tiles == 0) {
+      while (live_groups == 0) {
+        if (next_block == 0) return {0, false, false};
+        look_at_block(lane);
+      }
+      look_at_group(lane);
+    }
+    const u32 index = ptx::highest_bit(live_tiles);
+    live_tiles ^= 1u << index;
+    const i32 tile = group * 32 + static_cast<i32>(index);
+    return {kv_begin + tile * kKeyTile, (partial_tiles >> index & 1) != 0, true};
+  }
+};
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,77 @@
+// Communication inside a warp. PTX ISA: "shfl.sync, vote.sync".
+#pragma once
+
+#include "ptx/integers.cuh"
+
+namespace tilewright::cuda::ptx {
+
+inline constexpr u32 kWholeWarp = 0xffffffffu;
+
+__device__ __forceinline__ u32 thread_in_block() {
+  u32 index;
+  asm("mov.u32 %0, %%tid.x;" : "=r"(index));
+  return index;
+}
+
+__device__ __forceinline__ u32 block_in_grid() {
+  u32 index;
+  asm("mov.u32 %0, %%ctaid.x;" : "=r"(index));
+  return index;
+}
+
+__device__ __forceinline__ u32 blocks_in_grid() {
+  u32 count;
+  asm("mov.u32 %0, %%nctaid.x;" : "=r"(count));
+  return count;
+}
+
+/// The value held by lane ^ kMask.
+template <u32 kMask>
+__device__ __forceinline__ float shuffle_xor(float value) {
+  float other;
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(other) : "f"(value), "n"(kMask));
+  return other;
+}
+
+template <u32 kMask>
+__device__ __forceinline__ u32 shuffle_xor(u32 value) {
+  u32 other;
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(other) : "r"(value), "n"(kMask));
+  return other;
+}
+
+/// The value held by `lane`, in every lane; also how a value becomes uniform for the compiler.
+__device__ __forceinline__ u32 broadcast(u32 value, u32 lane) {
+  u32 other;
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(other) : "r"(value), "r"(lane));
+  return other;
+}
+
+__device__ __forceinline__ u32 ballot(bool predicate) {
+  u32 lanes;
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+               : "=r"(lanes)
+               : "r"(static_cast<u32>(predicate)));
+  return lanes;
+}
+
+__device__ __forceinline__ bool any(bool predicate) {
+  u32 result;
+  asm volatile(
+      "{ .reg .pred p, q; setp.ne.u32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, 1, "
+      "0, q; }"
+      : "=r"(result)
+      : "r"(static_cast<u32>(predicate)));
+  return result != 0;
+}
+
+__device__ __forceinline__ void sync_warp() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
+
+/// Index of the highest set bit; `bits` is not zero.
+__device__ __forceinline__ u32 highest_bit(u32 bits) {
+  u32 index;
+  asm("bfind.u32 %0, %1;" : "=r"(index) : "r"(bits));
+  return index;
+}
+
+}  // namespace tilewright::cuda::ptx
