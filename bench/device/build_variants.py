@@ -2,7 +2,7 @@
 """Builds forward variants into cubins with nvcc, as the library does with NVRTC.
 
 usage: build_variants.py OUT_DIR VARIANT...
-A variant is e<E>v<Ev>_w<warpgroups>_n<key tile>_s<stages>_<mods>[_option...]; options: f16 nopp (no ping-pong) max (tracks the
+A variant is e<E>v<Ev>_w<warpgroups>_n<key tile>_s<stages>_<mods>[_option...]; options: f16 q2 (two query stages) nopp (no ping-pong) max (tracks the
 maximum) scale (scales first) poly<period>. Writes NAME.cubin and prints registers and spills of each.
 """
 import concurrent.futures
@@ -38,6 +38,7 @@ struct EmittedVariant {{
   static constexpr int kWarpgroups = {groups};
   static constexpr int kKeyTile = {tile};
   static constexpr int kStages = {stages};
+  static constexpr int kQueryStages = {2 if "q2" in options else 1};
   static constexpr int kPolynomialPeriod = {poly};
   static constexpr bool kPingPong = {flag("nopp" not in options and groups > 1)};
   static constexpr bool kTracksMaximum = {flag("max" in options)};

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import sys
+import time
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +19,7 @@ from driver import Kernel
 from problems import Mods, judge
 
 TOKENS = 16384
+WARM_SECONDS = 0.3
 HEADS = {64: 32, 128: 16, 256: 8}
 
 
@@ -64,8 +66,11 @@ def check(kernel, seed):
 def timed(launches, repeats):
     flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
     events = {n: [] for n in launches}
-    for f in launches.values():
-        f(), f()
+    start = time.time()  # sustained load first: clocks settle where power lets them
+    while time.time() - start < WARM_SECONDS:
+        for f in launches.values():
+            f(), f()
+        torch.cuda.synchronize()
     for _ in range(repeats):
         for n, f in launches.items():
             flush.zero_()
@@ -82,7 +87,7 @@ def timed(launches, repeats):
     return result
 
 
-def time_shape(e, v, rows, causal_peer, kernels, repeats, log):
+def problem(e, v, rows, causal_peer, kernels):
     b, h = TOKENS // rows, HEADS.get(e, 16)
     dtype = kernels[0].element
     q, k = fresh((b, h, rows, e), dtype, 1), fresh((b, h, rows, e), dtype, 2)
@@ -102,6 +107,11 @@ def time_shape(e, v, rows, causal_peer, kernels, repeats, log):
 
     launches["cudnn"] = peer
     pairs["cudnn"] = rows * (rows + 1) // 2 if causal_peer else rows * rows
+    return launches, pairs, b, h
+
+
+def time_shape(e, v, rows, causal_peer, kernels, repeats, log):
+    launches, pairs, b, h = problem(e, v, rows, causal_peer, kernels)
     times = timed(launches, repeats)
     rate = lambda n: 2 * b * h * pairs[n] * (e + v) / times[n][0] / 1e9
     for n, (median, low, high) in times.items():
@@ -110,6 +120,42 @@ def time_shape(e, v, rows, causal_peer, kernels, repeats, log):
         log(line)
         print(f"{e}/{v} {rows:6d} {'c' if causal_peer else 'f'} {n:42s} {median:8.4f} ms {rate(n):7.1f} TF  x{rate(n) / rate('cudnn'):.3f}"
               f"  +-{(high - low) / median * 50:.1f}%", flush=True)
+
+
+def sustained(e, v, rows, causal_peer, kernels, log, seconds=0.35):
+    """Each implementation alone, back to back until power settles, with the clock and the power it settles at."""
+    import pynvml
+
+    pynvml.nvmlInit()
+    device = pynvml.nvmlDeviceGetHandleByIndex(0)
+    launches, pairs, b, h = problem(e, v, rows, causal_peer, kernels)
+    for n, f in launches.items():
+        f()
+        torch.cuda.synchronize()
+        start, count, clocks, watts = time.time(), 0, [], []
+        while time.time() - start < 2 * seconds:
+            if count == 0 and time.time() - start > seconds:
+                begin = torch.cuda.Event(enable_timing=True)
+                begin.record()
+                count = 1
+            for _ in range(8):
+                f()
+                count += 1 if count else 0
+            if count:
+                clocks.append(pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_SM))
+                watts.append(pynvml.nvmlDeviceGetPowerUsage(device) / 1000)
+            torch.cuda.current_stream().synchronize()
+        end = torch.cuda.Event(enable_timing=True)
+        end.record()
+        torch.cuda.synchronize()
+        ms = begin.elapsed_time(end) / (count - 1)
+        rate = 2 * b * h * pairs[n] * (e + v) / ms / 1e9
+        clock = sum(clocks) / len(clocks)
+        busy = rate / (132 * 4096 * clock * 1e-6)
+        log(dict(kind="sustained", e=e, ev=v, rows=rows, causal_peer=causal_peer, impl=n, ms=ms, tflops=rate, sm_mhz=clock,
+                 watts=sum(watts) / len(watts), of_peak_at_clock=busy))
+        print(f"sustained {e}/{v} {rows} {'c' if causal_peer else 'f'} {n:40s} {rate:7.1f} TF  {clock:5.0f} MHz {sum(watts) / len(watts):4.0f} W "
+              f"{100 * busy:5.1f}% of peak at that clock", flush=True)
 
 
 def gemm(log):
@@ -148,6 +194,8 @@ def main():
                 mine = [k for k in kernels if (k.e, k.v) == dims and (k.mods not in ("none", "relative")) == causal]
                 if mine:
                     time_shape(*dims, rows, causal, mine, 21, log)
+                    if "sustained" in tasks:
+                        sustained(*dims, rows, causal, mine, log)
     if lengths:
         gemm(log)
 

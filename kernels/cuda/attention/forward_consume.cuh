@@ -2,6 +2,10 @@
 //
 // The stream of key tiles has no seams: while S(n+1) = Q K(n+1) and O += P(n) V(n) run, nothing else is pending, and tile n+1 may
 // already belong to the next item, whose first softmax then hides the last product of this one.
+//
+// A full tile is exponentiated with the reference that is there (online_softmax.cuh). Whether that was in range is not asked at
+// once: a warp that finds it was not raises the warpgroup's alarm, everybody reads it behind the barrier of the next step, before
+// P(n) is used, and then the warpgroup does tile n again. Until then K(n), and the query of a last tile, stay in place.
 #pragma once
 
 #include "attention/apply_mods.cuh"
@@ -17,9 +21,12 @@ struct ForwardConsumer {
   using Layout = ForwardLayout<Variant>;
   using Element = typename Variant::Element;
   static constexpr int kKeyTile = Variant::kKeyTile;
-  static constexpr u32 kVoteBarrier = 1 + Layout::kWarpgroups;
   static constexpr float kLog2E = 1.44269504088896341f;
   static constexpr bool kMultiplierIsLog2E = Mods::kHasScoreMod || Variant::kScalesFirst;
+  static constexpr u32 kVoteBarrier = 1 + Layout::kWarpgroups;
+  /// Tiles with one of these notes do not belong in the plain loop. With one query stage a last tile must be right at once.
+  static constexpr u32 kNotPlain = TileNote::kPartial | TileNote::kFirst | TileNote::kEndsStream |
+                                   (Layout::kQueryStages == 1 ? TileNote::kLast : 0);
 
   const ForwardParams& params;
   const typename Mods::Bindings& bindings;
@@ -28,22 +35,31 @@ struct ForwardConsumer {
   FragmentLane lane;
   PingPong<Layout::kWarpgroups, Variant::kPingPong> turns;
   RingPosition<Layout::kStages> key_at{}, value_at{};
-  u32 query_parity = 0;
+  u32 alarm_side = 0;  ///< which of two alarm words this step reads; the other is for what it finds
+  RingPosition<Layout::kQueryStages> query_at{};
 
   Accumulator<kKeyTile> score;
   Accumulator<Variant::kValueDim> out;
   u32 probability[kKeyTile / 4];
   OnlineSoftmax<Variant> softmax;
+  float tile_sum[kRowsPerThread];  ///< of `probability`, not yet in the softmax
   ModsOfItem<Mods> mods;
+  bool store_waits = false;  ///< `out` belongs to the item before the current one
+  u32 store_slot = 0;
+  FinishedRows store_rows;
 
   __device__ __forceinline__ void run() {
     TileNote tile = await_key();
     turns.start();
     if (!tile.ends_stream()) {
       open_stream(tile);
-      for (TileNote next = await_key(); !next.ends_stream(); next = await_key()) {
-        step(tile, next);
+      TileNote next = await_key();
+      while (!next.ends_stream()) {
+        const bool alarm = plain_steps(tile, next);
+        if (next.ends_stream()) break;
+        any_step(tile, next, alarm);
         tile = next;
+        next = await_key();
       }
       close_stream(tile);
     }
@@ -56,64 +72,128 @@ struct ForwardConsumer {
     softmax.reset();
     load_mods(tile);
     await_query();
-    issue_scores();
-    ptx::matrix_commit();
-    score.pin();
-    ptx::matrix_wait<0>();
-    score.pin();
+    scores_now(key_at.stage, query_at.stage);
     float factor[kRowsPerThread];
     to_probabilities(tile, factor);
-    release_key(tile);
     softmax.pack(score, probability);
+    hold_key(tile);
   }
 
-  /// Issues the scores of `next` and the product of `tile`, and turns those scores into probabilities meanwhile.
-  __device__ __forceinline__ void step(TileNote tile, TileNote next) {
-    if (next.first()) await_query();
-    turns.await_turn();
-    issue_scores();
-    ptx::matrix_commit();
+  /// Steps over full tiles inside an item, the loop in which a kernel spends its time. Each issues the scores of `next` and the
+  /// product of `tile`, and turns those scores into probabilities meanwhile. Ends at a tile that is not plain (false), or with
+  /// the turn when an alarm is found (true).
+  __device__ __forceinline__ bool plain_steps(TileNote& tile, TileNote& next) {
+    if (Variant::kTracksMaximum || store_waits) return false;
+    while ((next.flags & kNotPlain) == 0) {
+      await_turn();
+      if (alarm_raised()) return true;
+      issue_scores(key_at.stage, query_at.stage);
+      issue_product(tile);
+      apply_score(next);
+      softmax.exponentiate(score, multiplier(), tile_sum);
+      if (ptx::any(!softmax.in_range(tile_sum))) raise_alarm();
+      finish_value();
+      end_step(next);
+      tile = next;
+      next = await_key();
+    }
+    return false;
+  }
+
+  /// A step that may cross items, mask, store or do `tile` again; looks for the maximum of `next`.
+  __device__ __forceinline__ void any_step(TileNote tile, TileNote next, bool alarm) {
+    if (!alarm) {
+      if (next.first()) await_query();
+      await_turn();
+      alarm = alarm_raised();
+    }
+    if (alarm) redo(tile);
+    issue_scores(key_at.stage, query_at.stage);
+    if (store_waits) store_finished();
+    issue_product(tile);
+    if (tile.last()) start_item(tile, next);
+    float factor[kRowsPerThread];
+    const bool rescales = to_probabilities(next, factor);
+    // Nobody needs the answer: the vote keeps the exponentials in front of the wait for the product that runs beside them.
+    ptx::sync_any(vote(), !softmax.in_range(tile_sum));
+    finish_value();
+    if (rescales && !tile.last()) rescale(factor);
+    end_step(next);
+  }
+
+  /// The product of `tile`, whose probabilities are known to be right now; then waits for the scores issued before.
+  __device__ __forceinline__ void issue_product(TileNote tile) {
+    release_held_key(tile);
     layout.value_ring().wait_full(value_at);
     issue_value();
     ptx::matrix_commit();
     turns.pass_turn();
     ptx::matrix_wait<1>();
     score.pin();
-    if (tile.last()) {
-      cross_items(tile, next);
-      return;
-    }
-    float factor[kRowsPerThread];
-    bool rescales = false;
-    if (!try_probabilities(next)) rescales = to_probabilities(next, factor);
-    release_key(next);
-    finish_value();
-    if (rescales) rescale(factor);
-    softmax.pack(score, probability);
+    softmax.add(tile_sum);
   }
 
-  /// `next` is the first tile of another item: its softmax starts afresh, and the finished rows are stored.
-  __device__ __forceinline__ void cross_items(TileNote tile, TileNote next) {
-    const FinishedRows done = finish_rows(softmax);
+  __device__ __forceinline__ void end_step(TileNote next) {
+    softmax.pack(score, probability);
+    hold_key(next);
+    alarm_side ^= 1;
+  }
+
+  /// The rows of the item that ends with `tile` are finished, but for the product under way; their store waits for that.
+  __device__ __forceinline__ void start_item(TileNote tile, TileNote next) {
+    store_rows = finish_rows(softmax);
+    store_slot = tile.item_slot();
+    store_waits = true;
     softmax.reset();
     load_mods(next);
-    float factor[kRowsPerThread];
-    to_probabilities(next, factor);
-    release_key(next);
-    finish_value();
-    softmax.pack(score, probability);
-    store(tile, done);
-    out.clear();
   }
 
   __device__ __forceinline__ void close_stream(TileNote tile) {
+    await_turn();
+    const bool alarm = alarm_raised();
+    if (store_waits) store_finished();
+    if (alarm) redo(tile);
+    release_held_key(tile);
     layout.value_ring().wait_full(value_at);
-    turns.await_turn();
     issue_value();
     ptx::matrix_commit();
     turns.pass_turn();
     finish_value();
-    store(tile, finish_rows(softmax));
+    softmax.add(tile_sum);
+    store_rows = finish_rows(softmax);
+    store_slot = tile.item_slot();
+    store_finished();
+  }
+
+  /// Does the held tile again with its maximum, after its probabilities turned out to be out of range somewhere.
+  __device__ __forceinline__ void redo(TileNote tile) {
+    ptx::sync(vote());
+    if (ptx::thread_in_block() % 128 == 0) ptx::store_shared_u32(layout.alarm(warpgroup, alarm_side), 0);
+    scores_now(key_at.previous(), held_query(tile));
+    float factor[kRowsPerThread];
+    if (to_probabilities(tile, factor)) rescale(factor);
+    softmax.pack(score, probability);
+    ptx::sync(vote());
+  }
+
+  __device__ __forceinline__ ptx::NamedBarrier vote() const { return {kVoteBarrier + warpgroup, 128}; }
+
+  /// A barrier of at least this warpgroup: alarms raised before it are seen after it. The word a step reads is raised again only
+  /// behind the next barrier, so all warps read the same.
+  __device__ __forceinline__ void await_turn() const {
+    if constexpr (Variant::kPingPong) {
+      turns.await_turn();
+    } else {
+      ptx::sync(vote());
+    }
+  }
+
+  __device__ __forceinline__ void raise_alarm() const {
+    const ptx::SharedAddress word = layout.alarm(warpgroup, alarm_side ^ 1);
+    if (ptx::thread_in_block() % 32 == 0) ptx::store_shared_u32(word, 1);
+  }
+  __device__ __forceinline__ bool alarm_raised() const {
+    return ptx::load_shared_u32(layout.alarm(warpgroup, alarm_side)) != 0;
   }
 
   __device__ __forceinline__ TileNote await_key() {
@@ -121,9 +201,26 @@ struct ForwardConsumer {
     return layout.note(key_at.stage);
   }
 
-  __device__ __forceinline__ void await_query() {
-    ptx::wait(layout.query_barriers().full(warpgroup), query_parity);
-    query_parity ^= 1;
+  __device__ __forceinline__ void await_query() { layout.query_ring(warpgroup).wait_full(query_at); }
+
+  /// The tile just turned into probabilities keeps its keys until they are known to be right.
+  __device__ __forceinline__ void hold_key(TileNote tile) {
+    key_at.advance();
+    if (!tile.last()) return;
+    if (Layout::kQueryStages == 1) release(layout.query_ring(warpgroup).empty(0));
+    query_at.advance();
+  }
+
+  /// The query of `tile`, which is the current one unless the tile was its last.
+  __device__ __forceinline__ u32 held_query(TileNote tile) const {
+    return tile.last() && Layout::kQueryStages == 2 ? query_at.stage ^ 1 : query_at.stage;
+  }
+
+  __device__ __forceinline__ void release_held_key(TileNote tile) {
+    release(layout.key_ring().empty(key_at.previous()));
+    if (Layout::kQueryStages > 1 && tile.last()) {
+      release(layout.query_ring(warpgroup).empty(held_query(tile)));
+    }
   }
 
   __device__ __forceinline__ void load_mods(TileNote tile) {
@@ -134,11 +231,19 @@ struct ForwardConsumer {
     return static_cast<i32>(warpgroup) * kWarpgroupRows + lane.first_row;
   }
 
-  __device__ __forceinline__ void issue_scores() {
+  __device__ __forceinline__ void issue_scores(u32 key_stage, u32 query_stage) {
     score.pin();
     ptx::matrix_fence();
-    issue_score_gemm<Element, Variant::kHeadDim>(score, layout.query(warpgroup),
-                                                 layout.key(key_at.stage));
+    issue_score_gemm<Element, Variant::kHeadDim>(score, layout.query(query_stage, warpgroup),
+                                                 layout.key(key_stage));
+    ptx::matrix_commit();
+  }
+
+  __device__ __forceinline__ void scores_now(u32 key_stage, u32 query_stage) {
+    issue_scores(key_stage, query_stage);
+    score.pin();
+    ptx::matrix_wait<0>();
+    score.pin();
   }
 
   __device__ __forceinline__ void issue_value() {
@@ -159,46 +264,23 @@ struct ForwardConsumer {
     value_at.advance();
   }
 
-  __device__ __forceinline__ void release_key(TileNote tile) {
-    release(layout.key_ring().empty(key_at.stage));
-    key_at.advance();
-    if (tile.last()) release(layout.query_barriers().empty(warpgroup));
-  }
-
   /// One arrival a warp.
   static __device__ __forceinline__ void release(ptx::Mbarrier empty) {
     if (ptx::thread_in_block() % 32 == 0) ptx::arrive(empty);
-  }
-
-  /// Mods and softmax of a full tile with the reference as it is. False: `score` holds the tile's scores (again), untouched.
-  __device__ __forceinline__ bool try_probabilities(TileNote tile) {
-    if (Variant::kTracksMaximum || tile.partial()) return false;
-    apply_score(tile);
-    float tile_sum[kRowsPerThread];
-    softmax.exponentiate(score, kMultiplierIsLog2E ? kLog2E : params.scale_log2, tile_sum);
-    // The products below are issued by the whole warpgroup, so all of it decides.
-    if (!ptx::sync_any({kVoteBarrier + warpgroup, 128}, !softmax.in_range(tile_sum))) {
-      softmax.add(tile_sum);
-      return true;
-    }
-    issue_scores();
-    ptx::matrix_commit();
-    score.pin();
-    ptx::matrix_wait<0>();
-    score.pin();
-    return false;
   }
 
   /// Mods, mask and softmax of any tile. True: the products before this tile must be multiplied by `factor`.
   __device__ __forceinline__ bool to_probabilities(TileNote tile, float (&factor)[kRowsPerThread]) {
     apply_score(tile);
     if (tile.partial()) apply_mask<Mods>(score, bindings, mods, lane, tile.kv_begin);
-    const float multiplier = kMultiplierIsLog2E ? kLog2E : params.scale_log2;
-    const bool rescales = softmax.raise(score, multiplier, factor);
-    float tile_sum[kRowsPerThread];
-    softmax.exponentiate(score, multiplier, tile_sum);
-    softmax.add(tile_sum);
+    const bool rescales = softmax.raise(score, multiplier(), factor);
+    softmax.exponentiate(score, multiplier(), tile_sum);
     return rescales;
+  }
+
+  /// What turns the values in `score` into powers of two.
+  __device__ __forceinline__ float multiplier() const {
+    return kMultiplierIsLog2E ? kLog2E : params.scale_log2;
   }
 
   __device__ __forceinline__ void apply_score(TileNote tile) {
@@ -215,11 +297,12 @@ struct ForwardConsumer {
     for (int e = 0; e < out.kElements; ++e) out.value[e] *= factor[out.row_slot(e)];
   }
 
-  __device__ __forceinline__ void store(TileNote tile, const FinishedRows& done) {
-    const WorkItem& item = layout.item(tile.item_slot());
-    store_item<Variant>(params, item, lane, row_in_item(), done, out);
+  __device__ __forceinline__ void store_finished() {
+    store_item<Variant>(params, layout.item(store_slot), lane, row_in_item(), store_rows, out);
     ptx::sync_warp();
-    release(layout.item_ring().empty(tile.item_slot()));
+    release(layout.item_ring().empty(store_slot));
+    out.clear();
+    store_waits = false;
   }
 };
 

@@ -1,7 +1,7 @@
 // Shared memory of a forward block, and the numbers that follow from a variant.
 //
 // A variant is a struct with: Element (Bf16 or F16), kHeadDim, kValueDim (multiples of 8, at most 256), kWarpgroups (1 to 3),
-// kKeyTile (a multiple of 16), kStages, kPingPong, kTracksMaximum, kScalesFirst, kPolynomialPeriod.
+// kKeyTile (a multiple of 16), kStages, kQueryStages, kPingPong, kTracksMaximum, kScalesFirst, kPolynomialPeriod.
 #pragma once
 
 #include "attention/work_item.cuh"
@@ -29,9 +29,11 @@ template <class Variant>
 struct ForwardLayout {
   static constexpr int kWarpgroups = Variant::kWarpgroups;
   static constexpr int kStages = Variant::kStages;
+  static constexpr int kQueryStages = Variant::kQueryStages;
   static constexpr int kQueryTile = kWarpgroups * kWarpgroupRows;
   static constexpr int kThreads = 128 * (kWarpgroups + 1);
-  static constexpr int kItemSlots = 2;
+  /// The item being stored, the current one and the one being opened.
+  static constexpr int kItemSlots = 3;
   static constexpr u32 kConsumerWarps = 4 * kWarpgroups;
 
   using QueryTile = SharedTile<kWarpgroupRows, Variant::kHeadDim>;
@@ -39,16 +41,17 @@ struct ForwardLayout {
   using ValueTile = SharedTile<Variant::kKeyTile, Variant::kValueDim>;
 
   static constexpr int kQueryAt = 0;
-  static constexpr int kKeyAt = kQueryAt + kWarpgroups * QueryTile::kBytes;
+  static constexpr int kKeyAt = kQueryAt + kQueryStages * kWarpgroups * QueryTile::kBytes;
   static constexpr int kValueAt = kKeyAt + kStages * KeyTile::kBytes;
   static constexpr int kItemsAt = kValueAt + kStages * ValueTile::kBytes;
   static constexpr int kNotesAt = kItemsAt + kItemSlots * static_cast<int>(sizeof(WorkItem));
   static constexpr int kKeyBarriersAt = kNotesAt + kStages * static_cast<int>(sizeof(TileNote));
   static constexpr int kValueBarriersAt = kKeyBarriersAt + RingBarriers<kStages>::kBytes;
   static constexpr int kQueryBarriersAt = kValueBarriersAt + RingBarriers<kStages>::kBytes;
-  static constexpr int kItemBarriersAt = kQueryBarriersAt + RingBarriers<kWarpgroups>::kBytes;
+  static constexpr int kItemBarriersAt = kQueryBarriersAt + kWarpgroups * RingBarriers<kQueryStages>::kBytes;
+  static constexpr int kAlarmsAt = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
   /// Dynamic shared memory of a block. The window starts 1024-byte aligned, which the swizzle needs.
-  static constexpr int kBytes = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
+  static constexpr int kBytes = kAlarmsAt + 8 * kWarpgroups;
 
   static_assert(Variant::kKeyTile % 16 == 0 && Variant::kKeyTile <= 256);
   static_assert(Variant::kHeadDim % 8 == 0 && Variant::kValueDim % 8 == 0);
@@ -63,8 +66,8 @@ struct ForwardLayout {
   __device__ __forceinline__ ptx::SharedAddress at(u32 offset_bytes) const {
     return ptx::shared_address(memory) + offset_bytes;
   }
-  __device__ __forceinline__ ptx::SharedAddress query(u32 warpgroup) const {
-    return at(kQueryAt + warpgroup * QueryTile::kBytes);
+  __device__ __forceinline__ ptx::SharedAddress query(u32 stage, u32 warpgroup) const {
+    return at(kQueryAt + (stage * kWarpgroups + warpgroup) * QueryTile::kBytes);
   }
   __device__ __forceinline__ ptx::SharedAddress key(u32 stage) const {
     return at(kKeyAt + stage * KeyTile::kBytes);
@@ -82,18 +85,24 @@ struct ForwardLayout {
   __device__ __forceinline__ RingBarriers<kStages> value_ring() const {
     return {at(kValueBarriersAt)};
   }
-  /// One "stage" per warpgroup: each loads and frees its own 64 query rows.
-  __device__ __forceinline__ RingBarriers<kWarpgroups> query_barriers() const {
-    return {at(kQueryBarriersAt)};
+  /// A ring per warpgroup: each frees its own 64 query rows.
+  __device__ __forceinline__ RingBarriers<kQueryStages> query_ring(u32 warpgroup) const {
+    return {at(kQueryBarriersAt + warpgroup * RingBarriers<kQueryStages>::kBytes)};
   }
   __device__ __forceinline__ RingBarriers<kItemSlots> item_ring() const {
     return {at(kItemBarriersAt)};
   }
 
+  /// Nonzero: a warp of the warpgroup found probabilities out of range.
+  __device__ __forceinline__ ptx::SharedAddress alarm(u32 warpgroup, u32 side) const {
+    return at(kAlarmsAt + 8 * warpgroup + 4 * side);
+  }
+
   __device__ __forceinline__ void init_barriers() const {
+    for (u32 w = 0; w < 2 * kWarpgroups; ++w) ptx::store_shared_u32(alarm(0, w), 0);
     key_ring().init(1, kConsumerWarps);
     value_ring().init(1, kConsumerWarps);
-    query_barriers().init(1, 4);
+    for (u32 w = 0; w < kWarpgroups; ++w) query_ring(w).init(1, 4);
     item_ring().init(1, kConsumerWarps);
     ptx::fence_barrier_init();
   }

@@ -52,7 +52,7 @@ struct ForwardProducer {
   u32 lane;
   RingPosition<Layout::kStages> key_at{}, value_at{};
   RingPosition<Layout::kItemSlots> item_at{};
-  u32 query_parity = 1;
+  RingPosition<Layout::kQueryStages> query_at{};
   bool value_waits = false;                ///< a V tile is still to be copied
   ptx::TensorCoordinate value_source = {};  ///< where it lies
 
@@ -139,15 +139,15 @@ struct ForwardProducer {
   __device__ __forceinline__ void copy_query(const WorkItem& item) {
     if (lane == 0) {
       for (u32 w = 0; w < Layout::kWarpgroups; ++w) {
-        const ptx::Mbarrier full = layout.query_barriers().full(w);
-        ptx::wait(layout.query_barriers().empty(w), query_parity);
+        layout.query_ring(w).wait_empty(query_at);
+        const ptx::Mbarrier full = layout.query_ring(w).full(query_at.stage);
         ptx::arrive_expect_bytes(full, Layout::QueryTile::kBytes);
         const i32 row = item.q_begin + static_cast<i32>(w) * kWarpgroupRows;
-        copy_chunks<typename Layout::QueryTile>(layout.query(w), &params.query,
+        copy_chunks<typename Layout::QueryTile>(layout.query(query_at.stage, w), &params.query,
                                                 {0, row, item.head, item.batch}, full);
       }
     }
-    query_parity ^= 1;
+    query_at.advance();
   }
 
   template <class Tile>

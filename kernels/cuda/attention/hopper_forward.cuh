@@ -17,7 +17,7 @@
 //            query full/empty, a pair per warpgroup                                  1 / 4
 //            item empty   consumers after their store           -> producer          4 kWarpgroups
 //            named 1..3   turn of warpgroup w; the one before it passes, w waits     256 threads
-//            named next  vote of warpgroup w on the range of a tile                  128 threads
+//            named next  warpgroup w alone, when a tile is done again                128 threads
 // Numbers    scores and sums fp32; P is rounded to the element type before PV, the row sum is not; the reference of the exponent
 //            may lag the maximum by 2^8 (online_softmax.cuh); a row without live pairs gives 0 and -inf by selection.
 #pragma once

@@ -11,6 +11,9 @@ struct RingPosition {
   u32 stage = 0;
   u32 parity = 0;
 
+  /// The stage before this one.
+  __device__ __forceinline__ u32 previous() const { return stage == 0 ? kStages - 1 : stage - 1; }
+
   __device__ __forceinline__ void advance() {
     if (++stage == kStages) {
       stage = 0;
