@@ -2,8 +2,8 @@
 """Builds forward variants into cubins with nvcc, as the library does with NVRTC.
 
 usage: build_variants.py OUT_DIR VARIANT...
-A variant is e<E>v<Ev>_w<warpgroups>_n<key tile>_s<stages>_<mods>[_option...]; options: f16 q2 (two query stages) nopp (no ping-pong) max (tracks the
-maximum) scale (scales first) poly<period>. Writes NAME.cubin and prints registers and spills of each.
+A variant is e<E>v<Ev>_w<warpgroups>_n<key tile>_s<query stages><key stages><value stages>_<mods>[_option...]; options: f16
+defer (defers the range check) nopp (no ping-pong) max (tracks the maximum) scale (scales first) poly<period>. Writes NAME.cubin and prints registers and spills of each.
 """
 import concurrent.futures
 import pathlib
@@ -22,7 +22,8 @@ def flag(value):
 def source(name):
     parts = name.split("_")
     e, v = re.fullmatch(r"e(\d+)v(\d+)", parts[0]).groups()
-    groups, tile, stages = (int(p[1:]) for p in parts[1:4])
+    groups, tile = (int(p[1:]) for p in parts[1:3])
+    query_stages, key_stages, value_stages = parts[3][1:]
     mods, options = parts[4], parts[5:]
     poly = next((int(o[4:]) for o in options if o.startswith("poly")), 0)
     shapes = sorted({tile, int(v)})
@@ -37,10 +38,12 @@ struct EmittedVariant {{
   static constexpr int kValueDim = {v};
   static constexpr int kWarpgroups = {groups};
   static constexpr int kKeyTile = {tile};
-  static constexpr int kStages = {stages};
-  static constexpr int kQueryStages = {2 if "q2" in options else 1};
+  static constexpr int kQueryStages = {query_stages};
+  static constexpr int kKeyStages = {key_stages};
+  static constexpr int kValueStages = {value_stages};
   static constexpr int kPolynomialPeriod = {poly};
   static constexpr bool kPingPong = {flag("nopp" not in options and groups > 1)};
+  static constexpr bool kDefersCheck = {flag("defer" in options)};
   static constexpr bool kTracksMaximum = {flag("max" in options)};
   static constexpr bool kScalesFirst = {flag("scale" in options)};
 }};

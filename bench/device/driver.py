@@ -36,7 +36,8 @@ class Kernel:
         parts = name.split("_")
         self.name = name
         self.e, self.v = (int(x) for x in re.fullmatch(r"e(\d+)v(\d+)", parts[0]).groups())
-        self.groups, self.tile, self.stages = (int(p[1:]) for p in parts[1:4])
+        self.groups, self.tile = (int(p[1:]) for p in parts[1:3])
+        self.stages = [int(c) for c in parts[3][1:]]
         self.mods, self.options = parts[4], parts[5:]
         self.element = torch.float16 if "f16" in self.options else torch.bfloat16
         image = open(f"{folder}/{name}.cubin", "rb").read()
@@ -52,8 +53,8 @@ class Kernel:
 
     def shared_bytes(self):
         chunks = lambda d: (d + 63) // 64
-        query = self.groups * 64 * 128 * chunks(self.e) * (2 if "q2" in self.options else 1)
-        ring = self.stages * self.tile * 128 * (chunks(self.e) + chunks(self.v))
+        query = self.groups * 64 * 128 * chunks(self.e) * self.stages[0]
+        ring = self.tile * 128 * (self.stages[1] * chunks(self.e) + self.stages[2] * chunks(self.v))
         return query + ring + 512
 
     def prepare(self, q, k, v, out, lse, max_scores=None, bindings=b"", scale=None, longest_first=None):

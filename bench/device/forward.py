@@ -31,6 +31,7 @@ def fresh(shape, dtype, seed):
 CHECKS = [  # B, Bkv, Hq, Hkv, Q, KV
     (1, 1, 1, 1, 64, 64), (1, 1, 2, 2, 128, 128), (2, 2, 3, 3, 300, 300), (1, 1, 4, 2, 257, 513), (2, 1, 6, 2, 1000, 777),
     (1, 1, 1, 1, 1, 1), (1, 1, 2, 1, 7, 2000), (3, 3, 8, 8, 1024, 1024), (1, 1, 5, 1, 2049, 2047),
+    (2, 2, 330, 330, 64, 64),
 ]
 SQUARE_ONLY = ("documents",)
 
@@ -40,7 +41,7 @@ def check(kernel, seed):
     for n, (b, bk, hq, hkv, rows, kv) in enumerate(CHECKS):
         if kernel.mods in SQUARE_ONLY and (rows != kv or rows < 4):
             continue
-        q = fresh((b, hq, rows, kernel.e), kernel.element, seed + 3 * n) * (3 if n % 2 else 1)
+        q = fresh((b, hq, rows, kernel.e), kernel.element, seed + 3 * n) * (6 if n % 2 else 1)
         k = fresh((bk, kv, hkv, kernel.e), kernel.element, seed + 3 * n + 1).transpose(1, 2)
         v = fresh((bk, hkv, kv, kernel.v), kernel.element, seed + 3 * n + 2)
         out = torch.full((b, hq, rows + 1, kernel.v), float("nan"), device="cuda", dtype=kernel.element)

@@ -3,9 +3,11 @@
 // The stream of key tiles has no seams: while S(n+1) = Q K(n+1) and O += P(n) V(n) run, nothing else is pending, and tile n+1 may
 // already belong to the next item, whose first softmax then hides the last product of this one.
 //
-// A full tile is exponentiated with the reference that is there (online_softmax.cuh). Whether that was in range is not asked at
-// once: a warp that finds it was not raises the warpgroup's alarm, everybody reads it behind the barrier of the next step, before
-// P(n) is used, and then the warpgroup does tile n again. Until then K(n), and the query of a last tile, stay in place.
+// Two ways to keep the exponents in range. Variant::kDefersCheck: a full tile is exponentiated with the reference that is there
+// (online_softmax.cuh), and whether that was in range is not asked at once: a warp that finds it was not raises the warpgroup's
+// alarm, everybody reads it behind the barrier of the next step, before P(n) is used, and then the warpgroup does tile n again.
+// No maximum is computed, but until then K(n), and the query of a last tile, stay in place, which takes a third key stage.
+// Otherwise every tile looks for its maximum first, and K(n) is free as soon as its scores are there.
 #pragma once
 
 #include "attention/apply_mods.cuh"
@@ -24,9 +26,12 @@ struct ForwardConsumer {
   static constexpr float kLog2E = 1.44269504088896341f;
   static constexpr bool kMultiplierIsLog2E = Mods::kHasScoreMod || Variant::kScalesFirst;
   static constexpr u32 kVoteBarrier = 1 + Layout::kWarpgroups;
-  /// Tiles with one of these notes do not belong in the plain loop. With one query stage a last tile must be right at once.
+  static constexpr bool kDefersCheck = Variant::kDefersCheck && !Variant::kTracksMaximum;
+  /// With a single query stage a deferred check would hold up the next item: its last tile must be right at once.
+  static constexpr bool kLastIsPlain = !kDefersCheck || Layout::kQueryStages > 1;
+  /// Tiles with one of these notes do not belong in the plain loop.
   static constexpr u32 kNotPlain = TileNote::kPartial | TileNote::kFirst | TileNote::kEndsStream |
-                                   (Layout::kQueryStages == 1 ? TileNote::kLast : 0);
+                                   (kLastIsPlain ? 0 : TileNote::kLast);
 
   const ForwardParams& params;
   const typename Mods::Bindings& bindings;
@@ -34,7 +39,8 @@ struct ForwardConsumer {
   u32 warpgroup;
   FragmentLane lane;
   PingPong<Layout::kWarpgroups, Variant::kPingPong> turns;
-  RingPosition<Layout::kStages> key_at{}, value_at{};
+  RingPosition<Layout::kKeyStages> key_at{};
+  RingPosition<Layout::kValueStages> value_at{};
   u32 alarm_side = 0;  ///< which of two alarm words this step reads; the other is for what it finds
   RingPosition<Layout::kQueryStages> query_at{};
 
@@ -73,26 +79,31 @@ struct ForwardConsumer {
     load_mods(tile);
     await_query();
     scores_now(key_at.stage, query_at.stage);
+    if (!kDefersCheck) release_key(tile, key_at.stage, query_at.stage);
     float factor[kRowsPerThread];
     to_probabilities(tile, factor);
-    softmax.pack(score, probability);
-    hold_key(tile);
+    end_step(tile);
   }
 
   /// Steps over full tiles inside an item, the loop in which a kernel spends its time. Each issues the scores of `next` and the
   /// product of `tile`, and turns those scores into probabilities meanwhile. Ends at a tile that is not plain (false), or with
   /// the turn when an alarm is found (true).
   __device__ __forceinline__ bool plain_steps(TileNote& tile, TileNote& next) {
-    if (Variant::kTracksMaximum || store_waits) return false;
+    if (store_waits) return false;
     while ((next.flags & kNotPlain) == 0) {
       await_turn();
-      if (alarm_raised()) return true;
+      if (kDefersCheck && alarm_raised()) return true;
       issue_scores(key_at.stage, query_at.stage);
-      issue_product(tile);
+      issue_product(tile, next);
       apply_score(next);
+      float factor[kRowsPerThread];
+      const bool rescales = !kDefersCheck && softmax.raise(score, multiplier(), factor);
       softmax.exponentiate(score, multiplier(), tile_sum);
+      // Without deferral this never happens but for NaN, and nobody reads the alarm; it still keeps the exponentials in front of
+      // the wait for the product that runs beside them.
       if (ptx::any(!softmax.in_range(tile_sum))) raise_alarm();
       finish_value();
+      if (rescales) rescale(factor);
       end_step(next);
       tile = next;
       next = await_key();
@@ -105,12 +116,12 @@ struct ForwardConsumer {
     if (!alarm) {
       if (next.first()) await_query();
       await_turn();
-      alarm = alarm_raised();
+      alarm = kDefersCheck && alarm_raised();
     }
-    if (alarm) redo(tile);
+    if (kDefersCheck && alarm) redo(tile);
     issue_scores(key_at.stage, query_at.stage);
     if (store_waits) store_finished();
-    issue_product(tile);
+    issue_product(tile, next);
     if (tile.last()) start_item(tile, next);
     float factor[kRowsPerThread];
     const bool rescales = to_probabilities(next, factor);
@@ -122,20 +133,26 @@ struct ForwardConsumer {
   }
 
   /// The product of `tile`, whose probabilities are known to be right now; then waits for the scores issued before.
-  __device__ __forceinline__ void issue_product(TileNote tile) {
-    release_held_key(tile);
+  __device__ __forceinline__ void issue_product(TileNote tile, TileNote next) {
+    if (kDefersCheck) release_held_key(tile);
     layout.value_ring().wait_full(value_at);
     issue_value();
     ptx::matrix_commit();
     turns.pass_turn();
     ptx::matrix_wait<1>();
     score.pin();
+    if (!kDefersCheck) release_key(next, key_at.stage, query_at.stage);
     softmax.add(tile_sum);
   }
 
-  __device__ __forceinline__ void end_step(TileNote next) {
+  /// `tile` has become probabilities.
+  __device__ __forceinline__ void end_step(TileNote tile) {
     softmax.pack(score, probability);
-    hold_key(next);
+    key_at.advance();
+    if (tile.last()) {
+      if (!kLastIsPlain) release(layout.query_ring(warpgroup).empty(query_at.stage));
+      query_at.advance();
+    }
     alarm_side ^= 1;
   }
 
@@ -150,10 +167,10 @@ struct ForwardConsumer {
 
   __device__ __forceinline__ void close_stream(TileNote tile) {
     await_turn();
-    const bool alarm = alarm_raised();
+    const bool alarm = kDefersCheck && alarm_raised();
     if (store_waits) store_finished();
     if (alarm) redo(tile);
-    release_held_key(tile);
+    if (kDefersCheck) release_held_key(tile);
     layout.value_ring().wait_full(value_at);
     issue_value();
     ptx::matrix_commit();
@@ -203,24 +220,21 @@ struct ForwardConsumer {
 
   __device__ __forceinline__ void await_query() { layout.query_ring(warpgroup).wait_full(query_at); }
 
-  /// The tile just turned into probabilities keeps its keys until they are known to be right.
-  __device__ __forceinline__ void hold_key(TileNote tile) {
-    key_at.advance();
-    if (!tile.last()) return;
-    if (Layout::kQueryStages == 1) release(layout.query_ring(warpgroup).empty(0));
-    query_at.advance();
-  }
-
-  /// The query of `tile`, which is the current one unless the tile was its last.
+  /// The query of the tile before `key_at`: the current one unless that tile was its last.
   __device__ __forceinline__ u32 held_query(TileNote tile) const {
-    return tile.last() && Layout::kQueryStages == 2 ? query_at.stage ^ 1 : query_at.stage;
+    return tile.last() ? query_at.previous() : query_at.stage;
   }
 
   __device__ __forceinline__ void release_held_key(TileNote tile) {
     release(layout.key_ring().empty(key_at.previous()));
-    if (Layout::kQueryStages > 1 && tile.last()) {
-      release(layout.query_ring(warpgroup).empty(held_query(tile)));
+    if (kLastIsPlain && tile.last()) {
+      release(layout.query_ring(warpgroup).empty(query_at.previous()));
     }
+  }
+
+  __device__ __forceinline__ void release_key(TileNote tile, u32 key_stage, u32 query_stage) {
+    release(layout.key_ring().empty(key_stage));
+    if (tile.last()) release(layout.query_ring(warpgroup).empty(query_stage));
   }
 
   __device__ __forceinline__ void load_mods(TileNote tile) {

@@ -1,7 +1,8 @@
 // Shared memory of a forward block, and the numbers that follow from a variant.
 //
 // A variant is a struct with: Element (Bf16 or F16), kHeadDim, kValueDim (multiples of 8, at most 256), kWarpgroups (1 to 3),
-// kKeyTile (a multiple of 16), kStages, kQueryStages, kPingPong, kTracksMaximum, kScalesFirst, kPolynomialPeriod.
+// kKeyTile (a multiple of 16), kQueryStages, kKeyStages, kValueStages, kPingPong, kDefersCheck, kTracksMaximum, kScalesFirst,
+// kPolynomialPeriod.
 #pragma once
 
 #include "attention/work_item.cuh"
@@ -28,7 +29,8 @@ struct TileNote {
 template <class Variant>
 struct ForwardLayout {
   static constexpr int kWarpgroups = Variant::kWarpgroups;
-  static constexpr int kStages = Variant::kStages;
+  static constexpr int kKeyStages = Variant::kKeyStages;
+  static constexpr int kValueStages = Variant::kValueStages;
   static constexpr int kQueryStages = Variant::kQueryStages;
   static constexpr int kQueryTile = kWarpgroups * kWarpgroupRows;
   static constexpr int kThreads = 128 * (kWarpgroups + 1);
@@ -42,12 +44,12 @@ struct ForwardLayout {
 
   static constexpr int kQueryAt = 0;
   static constexpr int kKeyAt = kQueryAt + kQueryStages * kWarpgroups * QueryTile::kBytes;
-  static constexpr int kValueAt = kKeyAt + kStages * KeyTile::kBytes;
-  static constexpr int kItemsAt = kValueAt + kStages * ValueTile::kBytes;
+  static constexpr int kValueAt = kKeyAt + kKeyStages * KeyTile::kBytes;
+  static constexpr int kItemsAt = kValueAt + kValueStages * ValueTile::kBytes;
   static constexpr int kNotesAt = kItemsAt + kItemSlots * static_cast<int>(sizeof(WorkItem));
-  static constexpr int kKeyBarriersAt = kNotesAt + kStages * static_cast<int>(sizeof(TileNote));
-  static constexpr int kValueBarriersAt = kKeyBarriersAt + RingBarriers<kStages>::kBytes;
-  static constexpr int kQueryBarriersAt = kValueBarriersAt + RingBarriers<kStages>::kBytes;
+  static constexpr int kKeyBarriersAt = kNotesAt + kKeyStages * static_cast<int>(sizeof(TileNote));
+  static constexpr int kValueBarriersAt = kKeyBarriersAt + RingBarriers<kKeyStages>::kBytes;
+  static constexpr int kQueryBarriersAt = kValueBarriersAt + RingBarriers<kValueStages>::kBytes;
   static constexpr int kItemBarriersAt = kQueryBarriersAt + kWarpgroups * RingBarriers<kQueryStages>::kBytes;
   static constexpr int kAlarmsAt = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
   /// Dynamic shared memory of a block. The window starts 1024-byte aligned, which the swizzle needs.
@@ -81,8 +83,8 @@ struct ForwardLayout {
   __device__ __forceinline__ TileNote& note(u32 stage) const {
     return reinterpret_cast<TileNote*>(memory + kNotesAt)[stage];
   }
-  __device__ __forceinline__ RingBarriers<kStages> key_ring() const { return {at(kKeyBarriersAt)}; }
-  __device__ __forceinline__ RingBarriers<kStages> value_ring() const {
+  __device__ __forceinline__ RingBarriers<kKeyStages> key_ring() const { return {at(kKeyBarriersAt)}; }
+  __device__ __forceinline__ RingBarriers<kValueStages> value_ring() const {
     return {at(kValueBarriersAt)};
   }
   /// A ring per warpgroup: each frees its own 64 query rows.

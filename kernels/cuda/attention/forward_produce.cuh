@@ -50,7 +50,8 @@ struct ForwardProducer {
   const typename Mods::Bindings& bindings;
   Layout layout;
   u32 lane;
-  RingPosition<Layout::kStages> key_at{}, value_at{};
+  RingPosition<Layout::kKeyStages> key_at{};
+  RingPosition<Layout::kValueStages> value_at{};
   RingPosition<Layout::kItemSlots> item_at{};
   RingPosition<Layout::kQueryStages> query_at{};
   bool value_waits = false;                ///< a V tile is still to be copied

@@ -3,14 +3,14 @@
 // Formula    S = Q K^T; T = score_mod(scale S) where mask_mod holds, else -inf; O = softmax(T) V; lse = ln sum e^T.
 // Pipeline   one producer warpgroup (one warp works), kWarpgroups consumers of 64 query rows each, blocks persist:
 //
-//              producer      K0 Q  K1 V0  K2 V1  ...  V(last) K0' Q'  ...            copy engine, kStages deep
+//              producer      K0 Q  K1 V0  K2 V1  ...  V(last) K0' Q'  ...            copy engine, rings of stages
 //              consumer 0    QK1 PV0 | softmax 1      | QK2 PV1 | softmax 2      |   products and softmax of one tile overlap,
 //              consumer 1    softmax 0      | QK1 PV0 | softmax 1      | QK2 PV1 |   and so do those of two warpgroups
 //
 // Tensors    query [B, Hq, Q, E], key [Bkv, Hkv, KV, E], value [Bkv, Hkv, KV, Ev]: bf16 or fp16, global, by tensor map;
 //            out [slot, B, Hq, Q, Ev] same type, lse and max_scores [slot, B, Hq, Q] fp32, global, stored from registers.
-// Memory     shared: 64 kWarpgroups E' + kStages kKeyTile (E' + Ev') 16-bit elements (E', Ev' the next multiples of 64), notes
-//            and barriers; registers: score kKeyTile/2, out Ev/2, probability kKeyTile/4 a thread.
+// Memory     shared: 64 kWarpgroups kQueryStages E' + kKeyTile (kKeyStages E' + kValueStages Ev') 16-bit elements (E', Ev' the
+//            next multiples of 64), notes and barriers; registers: score kKeyTile/2, out Ev/2, probability kKeyTile/4 a thread.
 // Barriers   key full     producer lane 0 and the copied bytes -> consumers          1 arrival
 //            key empty    consumers, a lane per warp            -> producer          4 kWarpgroups
 //            value        the same two
