@@ -7,7 +7,8 @@ import struct
 import torch
 
 cuda = ctypes.CDLL("libcuda.so.1")
-L2_SECTION_BYTES = 32 << 20
+SECTION_WAVES = 1.0  # heads are taken in sections of about this many items per multiprocessor,
+SECTION_WAVES_UNEVEN = 4.0  # more where items differ in length, so that the last section can balance
 
 
 def check(status, what):
@@ -32,9 +33,11 @@ def tensor_map(tensor, rows_in_box, element):
 
 
 class Kernel:
-    def __init__(self, folder, name):
+    def __init__(self, folder, spec):
+        name, _, waves = spec.partition("@")
+        self.waves = float(waves) if waves else None
         parts = name.split("_")
-        self.name = name
+        self.name = spec
         self.e, self.v = (int(x) for x in re.fullmatch(r"e(\d+)v(\d+)", parts[0]).groups())
         self.groups, self.tile = (int(p[1:]) for p in parts[1:3])
         self.stages = [int(c) for c in parts[3][1:]]
@@ -65,10 +68,10 @@ class Kernel:
         q_tiles = -(-rows // (64 * self.groups))
         items = b * hq * q_tiles
         group = hq // hkv
-        head_bytes = kv_rows * (k.shape[3] + v.shape[3]) * 2
-        section = max(1, L2_SECTION_BYTES // head_bytes) * group
         if longest_first is None:
             longest_first = self.mods not in ("none", "relative")
+        waves = self.waves or (SECTION_WAVES_UNEVEN if longest_first else SECTION_WAVES)
+        section = max(1, round(waves * self.sms / q_tiles / group)) * group
         raw = tensor_map(q, 64, self.element) + tensor_map(k, self.tile, self.element) + tensor_map(v, self.tile, self.element)
         raw += struct.pack("<4Q", out.data_ptr(), lse.data_ptr(), max_scores.data_ptr() if max_scores is not None else 0, 0)
         raw += struct.pack("<4q", 0, out.stride(0), out.stride(1), out.stride(2))
