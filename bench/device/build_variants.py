@@ -6,6 +6,7 @@ A variant is e<E>v<Ev>_w<warpgroups>_n<key tile>_s<query stages><key stages><val
 defer (defers the range check) nopp (no ping-pong) max (tracks the maximum) scale (scales first) poly<period>. Writes NAME.cubin and prints registers and spills of each.
 """
 import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -75,7 +76,7 @@ def main():
     names = [a for a in sys.argv[2:] if not a.startswith("-")]
     out_dir = pathlib.Path(sys.argv[1])
     out_dir.mkdir(parents=True, exist_ok=True)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, status, spills, warnings in pool.map(lambda n: build(out_dir, n, extra), names):
             print(f"{name}: {'ok' if status == 0 else 'FAILED'} spills {spills} {warnings[:3]}", flush=True)
 

@@ -10,20 +10,24 @@ struct EmittedMods : IdentityMods {
     const float* slope;
   };
   struct Head {
-    float slope;
+    float slope_log2;  ///< times log2(e)
   };
   static constexpr bool kHasScoreMod = true;
   static constexpr bool kHasMaskMod = true;
   static constexpr int kRowIntervals = 1;
 
   static __device__ __forceinline__ Head head(const Bindings& bound, i32, i32 h) {
-    return {ptx::load(bound.slope + h)};
+    return {ptx::load(bound.slope + h) * 1.44269504f};
   }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
-  static __device__ __forceinline__ float score(const Bindings&, float s, const Head& head,
-                                                const Row&, const Column&, const PairIndex& pair) {
-    return s + (head.slope * pair.distance_base + head.slope * pair.offset);
+  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) { return {}; }
+  static __device__ __forceinline__ float exponent(const Bindings&, float product, float scale_log2,
+                                                   float minus_reference, const Head& head,
+                                                   const Row&, const Column&, const Diagonal&,
+                                                   const PairIndex& pair) {
+    const float at_base = head.slope_log2 * pair.distance_base + minus_reference;
+    return product * scale_log2 + (head.slope_log2 * pair.offset + at_base);
   }
   static __device__ __forceinline__ KeyInterval interval(const Bindings&, const Head&, const Row&,
                                                          i32 i, int) {

@@ -20,6 +20,7 @@ struct EmittedMods : IdentityMods {
     return {ptx::load(bound.begin + i)};
   }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
+  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ KeyInterval interval(const Bindings&, const Head&,
                                                          const Row& row, i32 i, int) {
     return {row.begin, i + 1};

@@ -16,6 +16,9 @@ struct EmittedMods : IdentityMods {
   struct Head {
     const u16* table;
   };
+  struct Diagonal {
+    u16 bits;
+  };
   static constexpr bool kHasScoreMod = true;
 
   static __device__ __forceinline__ Head head(const Bindings& bound, i32, i32 h) {
@@ -23,10 +26,18 @@ struct EmittedMods : IdentityMods {
   }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
-  static __device__ __forceinline__ float score(const Bindings& bound, float s, const Head& head,
-                                                const Row&, const Column&, const PairIndex& pair) {
-    const i32 index = min(max(pair.i - pair.j, -bound.offset), bound.size - 1 - bound.offset);
-    return s + ptx::to_float(Bf16{}, ptx::load(head.table + index));
+  /// A diagonal outside the table belongs to no live pair.
+  static __device__ __forceinline__ Diagonal diagonal(const Bindings& bound, const Head& head,
+                                                      i32 i_minus_j) {
+    const i32 index = min(max(i_minus_j, -bound.offset), bound.size - 1 - bound.offset);
+    return {ptx::load(head.table + index)};
+  }
+  static __device__ __forceinline__ float exponent(const Bindings&, float product, float scale_log2,
+                                                   float minus_reference, const Head&, const Row&,
+                                                   const Column&, const Diagonal& diagonal,
+                                                   const PairIndex&) {
+    const float bias = ptx::to_float(Bf16{}, diagonal.bits);
+    return product * scale_log2 + (bias * 1.44269504f + minus_reference);
   }
 };
 

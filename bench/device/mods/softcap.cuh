@@ -17,9 +17,13 @@ struct EmittedMods : IdentityMods {
   static __device__ __forceinline__ Head head(const Bindings&, i32, i32) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
-  static __device__ __forceinline__ float score(const Bindings& bound, float s, const Head&,
-                                                const Row&, const Column&, const PairIndex&) {
-    return bound.cap * ptx::tanh_fast(s * bound.inverse_cap);
+  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) { return {}; }
+  static __device__ __forceinline__ float exponent(const Bindings& bound, float product,
+                                                   float scale_log2, float minus_reference,
+                                                   const Head&, const Row&, const Column&,
+                                                   const Diagonal&, const PairIndex&) {
+    const float into = scale_log2 * (0.69314718f * bound.inverse_cap);
+    return ptx::tanh_fast(product * into) * (1.44269504f * bound.cap) + minus_reference;
   }
   static __device__ __forceinline__ KeyInterval interval(const Bindings&, const Head&, const Row&,
                                                          i32 i, int) {

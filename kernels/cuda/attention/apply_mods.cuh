@@ -29,30 +29,54 @@ struct ModsOfItem {
   }
 };
 
-/// score := score_mod(score * scale) for every pair of the tile.
+/// The values of the diagonals that a thread's part of a tile meets. Row slot 1 lies 8 rows below slot 0, so at a column it meets
+/// the diagonal that slot 0 met 8 columns before: entry 2 g + low belongs to slot 1 in column group g and to slot 0 in group g - 1.
 template <class Mods, int kColumns>
-__device__ __forceinline__ void apply_score_mod(Accumulator<kColumns>& score, float scale,
-                                                const typename Mods::Bindings& bindings,
-                                                const ModsOfItem<Mods>& item, FragmentLane lane,
-                                                i32 kv_begin) {
-  using Score = Accumulator<kColumns>;
-  const i32 first_key = kv_begin + lane.first_column;
-  const float distance[kRowsPerThread] = {static_cast<float>(first_key - item.first_row),
-                                          static_cast<float>(first_key - item.first_row - 8)};
+struct DiagonalValues {
+  typename Mods::Diagonal value[kColumns / 4 + 2];
+
+  __device__ __forceinline__ void load(const typename Mods::Bindings& bindings,
+                                       const ModsOfItem<Mods>& item, FragmentLane lane,
+                                       i32 kv_begin) {
+    if constexpr (Mods::kHasScoreMod) {
+      const i32 first = item.first_row + 8 - kv_begin - lane.first_column;
 #pragma unroll
-  for (int e = 0; e < Score::kElements; e += e % 4 == 0 ? 1 : 3) {
-    const int offset = Score::column_offset(e);
-    const i32 j = first_key + offset;
-    const typename Mods::Column column = Mods::column(bindings, item.head, j);
-#pragma unroll
-    for (int slot = 0; slot < kRowsPerThread; ++slot) {
-      float& s = score.value[e + 2 * slot];
-      const PairIndex pair = {item.first_row + 8 * slot, j, distance[slot],
-                              static_cast<float>(offset)};
-      s = Mods::score(bindings, s * scale, item.head, item.row[slot], column, pair);
+      for (int k = 0; k < kColumns / 4 + 2; ++k) {
+        value[k] = Mods::diagonal(bindings, item.head, first - k / 2 * 8 - k % 2);
+      }
     }
   }
-}
+
+  /// Of element e of an accumulator.
+  __device__ __forceinline__ const typename Mods::Diagonal& at(int e) const {
+    return value[e / 4 * 2 + e % 2 + (Accumulator<kColumns>::row_slot(e) == 0 ? 2 : 0)];
+  }
+};
+
+/// Turns products of query and key into exponents of two: log2(e) * score_mod(scale * product) + minus_reference of the row.
+template <class Mods, int kColumns>
+struct Exponents {
+  using Score = Accumulator<kColumns>;
+  const typename Mods::Bindings& bindings;
+  const ModsOfItem<Mods>& item;
+  const DiagonalValues<Mods, kColumns>& diagonal;
+  float scale_log2;
+  i32 first_key;  ///< position of the thread's first column
+
+  __device__ __forceinline__ float operator()(int e, float product, float minus_reference) const {
+    if constexpr (!Mods::kHasScoreMod) return ptx::fused(product, scale_log2, minus_reference);
+    else {
+      const int slot = Score::row_slot(e);
+      const i32 i = item.first_row + 8 * slot;
+      const i32 j = first_key + Score::column_offset(e);
+      const PairIndex pair = {i, j, static_cast<float>(first_key - i),
+                              static_cast<float>(Score::column_offset(e))};
+      return Mods::exponent(bindings, product, scale_log2, minus_reference, item.head,
+                            item.row[slot], Mods::column(bindings, item.head, j), diagonal.at(e),
+                            pair);
+    }
+  }
+};
 
 /// Keep-bits of a row, one per element of the thread in column order.
 template <int kColumns>

@@ -23,8 +23,8 @@ struct ForwardConsumer {
   using Layout = ForwardLayout<Variant>;
   using Element = typename Variant::Element;
   static constexpr int kKeyTile = Variant::kKeyTile;
-  static constexpr float kLog2E = 1.44269504088896341f;
-  static constexpr bool kMultiplierIsLog2E = Mods::kHasScoreMod || Variant::kScalesFirst;
+  /// The maximum is looked for among exponents, not among products: score_mod is not monotonic, nor is a negative scale.
+  static constexpr bool kExponentsFirst = Mods::kHasScoreMod || Variant::kScalesFirst;
   static constexpr u32 kVoteBarrier = 1 + Layout::kWarpgroups;
   static constexpr bool kDefersCheck = Variant::kDefersCheck && !Variant::kTracksMaximum;
   /// With a single query stage a deferred check would hold up the next item: its last tile must be right at once.
@@ -50,6 +50,7 @@ struct ForwardConsumer {
   OnlineSoftmax<Variant> softmax;
   float tile_sum[kRowsPerThread];  ///< of `probability`, not yet in the softmax
   ModsOfItem<Mods> mods;
+  DiagonalValues<Mods, kKeyTile> diagonals;
   bool store_waits = false;  ///< `out` belongs to the item before the current one
   u32 store_slot = 0;
   FinishedRows store_rows;
@@ -77,6 +78,7 @@ struct ForwardConsumer {
     out.clear();
     softmax.reset();
     load_mods(tile);
+    load_diagonals(tile);
     await_query();
     scores_now(key_at.stage, query_at.stage);
     if (!kDefersCheck) release_key(tile, key_at.stage, query_at.stage);
@@ -95,10 +97,9 @@ struct ForwardConsumer {
       if (kDefersCheck && alarm_raised()) return true;
       issue_scores(key_at.stage, query_at.stage);
       issue_product(tile, next);
-      apply_score(next);
       float factor[kRowsPerThread];
-      const bool rescales = !kDefersCheck && softmax.raise(score, multiplier(), factor);
-      softmax.exponentiate(score, multiplier(), tile_sum);
+      const bool rescales = !kDefersCheck && raise(next, factor);
+      exponentiate(next, kExponentsFirst && !kDefersCheck);
       // Without deferral this never happens but for NaN, and nobody reads the alarm; it still keeps the exponentials in front of
       // the wait for the product that runs beside them.
       if (ptx::any(!softmax.in_range(tile_sum))) raise_alarm();
@@ -139,6 +140,7 @@ struct ForwardConsumer {
     issue_value();
     ptx::matrix_commit();
     turns.pass_turn();
+    if (!next.first()) load_diagonals(next);
     ptx::matrix_wait<1>();
     score.pin();
     if (!kDefersCheck) release_key(next, key_at.stage, query_at.stage);
@@ -163,6 +165,7 @@ struct ForwardConsumer {
     store_waits = true;
     softmax.reset();
     load_mods(next);
+    load_diagonals(next);
   }
 
   __device__ __forceinline__ void close_stream(TileNote tile) {
@@ -186,6 +189,7 @@ struct ForwardConsumer {
   __device__ __forceinline__ void redo(TileNote tile) {
     ptx::sync(vote());
     if (ptx::thread_in_block() % 128 == 0) ptx::store_shared_u32(layout.alarm(warpgroup, alarm_side), 0);
+    load_diagonals(tile);
     scores_now(key_at.previous(), held_query(tile));
     float factor[kRowsPerThread];
     if (to_probabilities(tile, factor)) rescale(factor);
@@ -241,6 +245,10 @@ struct ForwardConsumer {
     mods.load(bindings, layout.item(tile.item_slot()), row_in_item());
   }
 
+  __device__ __forceinline__ void load_diagonals(TileNote tile) {
+    diagonals.load(bindings, mods, lane, tile.kv_begin);
+  }
+
   __device__ __forceinline__ i32 row_in_item() const {
     return static_cast<i32>(warpgroup) * kWarpgroupRows + lane.first_row;
   }
@@ -285,25 +293,37 @@ struct ForwardConsumer {
 
   /// Mods, mask and softmax of any tile. True: the products before this tile must be multiplied by `factor`.
   __device__ __forceinline__ bool to_probabilities(TileNote tile, float (&factor)[kRowsPerThread]) {
-    apply_score(tile);
-    if (tile.partial()) apply_mask<Mods>(score, bindings, mods, lane, tile.kv_begin);
-    const bool rescales = softmax.raise(score, multiplier(), factor);
-    softmax.exponentiate(score, multiplier(), tile_sum);
+    if (!kExponentsFirst && tile.partial()) mask(tile);
+    const bool rescales = raise(tile, factor);
+    exponentiate(tile, kExponentsFirst);
     return rescales;
   }
 
-  /// What turns the values in `score` into powers of two.
-  __device__ __forceinline__ float multiplier() const {
-    return kMultiplierIsLog2E ? kLog2E : params.scale_log2;
+  /// Follows the maximum of the tile; where products do not tell it, `score` becomes exponents without a reference first.
+  __device__ __forceinline__ bool raise(TileNote tile, float (&factor)[kRowsPerThread]) {
+    if (!kExponentsFirst) return softmax.raise(score, params.scale_log2, factor);
+    const Exponents<Mods, kKeyTile> exponent = exponents(tile);
+#pragma unroll
+    for (int e = 0; e < score.kElements; ++e) score.value[e] = exponent(e, score.value[e], 0.0f);
+    if (tile.partial()) mask(tile);
+    return softmax.raise(score, 1.0f, factor);
   }
 
-  __device__ __forceinline__ void apply_score(TileNote tile) {
-    if constexpr (Mods::kHasScoreMod) {
-      apply_score_mod<Mods>(score, params.scale, bindings, mods, lane, tile.kv_begin);
-    } else if constexpr (Variant::kScalesFirst) {
-#pragma unroll
-      for (int e = 0; e < score.kElements; ++e) score.value[e] *= params.scale;
+  /// Selects after score_mod (semantics R3): whatever a dead pair held is dropped.
+  __device__ __forceinline__ void mask(TileNote tile) {
+    apply_mask<Mods>(score, bindings, mods, lane, tile.kv_begin);
+  }
+
+  __device__ __forceinline__ void exponentiate(TileNote tile, bool has_exponents) {
+    if (has_exponents) {
+      softmax.exponentiate(score, [](int, float x, float shift) { return x + shift; }, tile_sum);
+    } else {
+      softmax.exponentiate(score, exponents(tile), tile_sum);
     }
+  }
+
+  __device__ __forceinline__ Exponents<Mods, kKeyTile> exponents(TileNote tile) const {
+    return {bindings, mods, diagonals, params.scale_log2, tile.kv_begin + lane.first_column};
   }
 
   __device__ __forceinline__ void rescale(const float (&factor)[kRowsPerThread]) {

@@ -37,6 +37,8 @@ struct ForwardLayout {
   /// The item being stored, the current one and the one being opened.
   static constexpr int kItemSlots = 3;
   static constexpr u32 kConsumerWarps = 4 * kWarpgroups;
+  /// Lanes that prefetch an item: four chunks each of every warpgroup's query, of a key tile and of a value tile.
+  static constexpr u32 kPrefetchLanes = 4 * (kWarpgroups + 2);
 
   using QueryTile = SharedTile<kWarpgroupRows, Variant::kHeadDim>;
   using KeyTile = SharedTile<Variant::kKeyTile, Variant::kHeadDim>;
@@ -59,9 +61,13 @@ struct ForwardLayout {
   static_assert(Variant::kHeadDim % 8 == 0 && Variant::kValueDim % 8 == 0);
   static_assert(kBytes <= 227 * 1024);
 
-  /// Registers a thread after the roles have split; 65,536 a block.
-  static constexpr u32 kConsumerRegisters = kWarpgroups == 1 ? 240 : kWarpgroups == 2 ? 232 : 160;
-  static constexpr u32 kProducerRegisters = kWarpgroups == 1 ? 56 : kWarpgroups == 2 ? 40 : 32;
+  /// Registers a thread after the roles have split: of the 504 or 512 that a thread of each role has together, consumers get what
+  /// scores, products and probabilities take and some more, the producer the rest.
+  static constexpr int kFragmentRegisters = Variant::kKeyTile * 3 / 4 + Variant::kValueDim / 2;
+  static constexpr u32 kConsumerRegisters =
+      kWarpgroups == 3 ? 152 : kFragmentRegisters > 176 ? 232 : kWarpgroups == 2 ? 224 : 240;
+  static constexpr u32 kProducerRegisters =
+      kWarpgroups == 3 ? 56 : kWarpgroups == 1 ? 240 : 504 - 2 * kConsumerRegisters;
 
   unsigned char* memory;
 

@@ -34,7 +34,7 @@ __device__ __forceinline__ FinishedRows finish_rows(const OnlineSoftmax<Variant>
     done.lse[slot] = sum == 0.0f ? -infinity : finite_or_high;
     float maximum = softmax.maximum[slot];
     maximum = ptx::larger(maximum, ptx::shuffle_xor<1>(maximum));
-    done.maximum[slot] = ptx::larger(maximum, ptx::shuffle_xor<2>(maximum));
+    done.maximum[slot] = ptx::larger(maximum, ptx::shuffle_xor<2>(maximum)) * kLn2;
   }
   return done;
 }

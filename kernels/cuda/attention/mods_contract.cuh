@@ -22,7 +22,7 @@ struct KeyInterval {
   i32 end;
 };
 
-/// A pair of positions as score() sees it. The distance j - i is distance_base + offset, exactly below 2^24; offset is a constant
+/// A pair of positions as exponent() sees it. The distance j - i is distance_base + offset, exactly below 2^24; offset is a constant
 /// once the loop over a tile is unrolled, so an emitter folds it into an immediate operand.
 struct PairIndex {
   i32 i;
@@ -32,7 +32,9 @@ struct PairIndex {
 };
 
 /// No score_mod, no mask_mod. An emitted struct has these members, and further
-///   float score(bindings, float s, head, row, column, PairIndex)      if kHasScoreMod; s is scaled already
+///   float exponent(bindings, float product, float scale_log2, float minus_reference, head, row, column, diagonal, PairIndex)
+///       if kHasScoreMod: log2(e) * score_mod(scale * product) + minus_reference, where scale_log2 = scale * log2(e). The emitter
+///       folds the factors and the addend into the expression, which is what makes an affine score_mod cost one instruction.
 ///   bool mask(bindings, head, row, column, i32 i, i32 j)              if kHasMaskMod and kRowIntervals == 0
 ///   KeyInterval interval(bindings, head, row, i32 i, int which)       if kRowIntervals > 0
 struct IdentityMods {
@@ -44,17 +46,21 @@ struct IdentityMods {
   struct Row {};
   /// Values that depend on the key; computed once a column and tile.
   struct Column {};
+  /// Values that depend on i - j; computed once a diagonal of a thread's part of a tile, while the scores are in the making.
+  struct Diagonal {};
 
   static constexpr bool kHasScoreMod = false;
   static constexpr bool kHasMaskMod = false;
   /// Number of key intervals whose union is what a row keeps; 0 where the mask has no such form and mask() decides each pair.
   static constexpr int kRowIntervals = 0;
-  /// |score()| <= kScoreBound is proved; 0 where nothing is. A bound up to 60 makes the maximum unnecessary.
-  static constexpr float kScoreBound = 0.0f;
 
   static __device__ __forceinline__ Head head(const Bindings&, i32 /*b*/, i32 /*h*/) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32 /*i*/) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32 /*j*/) {
+    return {};
+  }
+  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&,
+                                                      i32 /*i_minus_j*/) {
     return {};
   }
 

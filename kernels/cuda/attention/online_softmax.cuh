@@ -1,6 +1,6 @@
 // The running softmax of a warpgroup's 64 rows, two rows a thread.
 //
-// p = 2^(t * multiplier - reference). The reference is a maximum that may lag: any reference gives the same softmax as long as p
+// p = 2^(t log2(e) - reference). The reference is a maximum that may lag: any reference gives the same softmax as long as p
 // stays in range. A tile first tries the reference it finds: the row sums of the tile, which are needed anyway, bound every p in
 // it, so no maximum is computed at all. Where a sum exceeds kSumLimit the warpgroup does the tile again, with its maximum. The
 // row sums use the unrounded p.
@@ -37,7 +37,7 @@ struct OnlineSoftmax {
 
   float reference[kRowsPerThread];
   float sum[kRowsPerThread];      ///< of this thread's columns only
-  float maximum[kRowsPerThread];  ///< exact, of this thread's columns; kept by variants that return it
+  float maximum[kRowsPerThread];  ///< times log2(e), of this thread's columns; kept by variants that return it
 
   __device__ __forceinline__ void reset() {
 #pragma unroll
@@ -62,8 +62,8 @@ struct OnlineSoftmax {
     largest[1] = ptx::larger(chain[2], chain[3]);
   }
 
-  /// Moves the references of the warp's rows where one of them lags too far. True: earlier sums of products must be multiplied by
-  /// `factor`, a value per row.
+  /// Moves the references of the warp's rows where one of them lags too far behind score * multiplier. True: earlier sums of
+  /// products must be multiplied by `factor`, a value per row.
   __device__ __forceinline__ bool raise(const Score& score, float multiplier,
                                         float (&factor)[kRowsPerThread]) {
     float largest[kRowsPerThread];
@@ -71,10 +71,10 @@ struct OnlineSoftmax {
     bool lags = false;
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
+      largest[slot] *= multiplier;
       if constexpr (Variant::kTracksMaximum) {
         maximum[slot] = ptx::larger(maximum[slot], largest[slot]);
       }
-      largest[slot] *= multiplier;
       lags |= largest[slot] > reference[slot] + kLag;
     }
     if (!ptx::any(lags)) return false;
@@ -90,14 +90,15 @@ struct OnlineSoftmax {
     return true;
   }
 
-  /// score := p; gives the tile's row sums.
-  __device__ __forceinline__ void exponentiate(Score& score, float multiplier,
+  /// score := p, where exponent(e, score, -reference of its row) gives the exponent; also the tile's row sums.
+  template <class Exponent>
+  __device__ __forceinline__ void exponentiate(Score& score, const Exponent& exponent,
                                                float (&tile_sum)[kRowsPerThread]) const {
+    constexpr int kPeriod = Variant::kPolynomialPeriod;
     float chain[4];
 #pragma unroll
     for (int e = 0; e < Score::kElements; ++e) {
-      constexpr int kPeriod = Variant::kPolynomialPeriod;
-      const float x = ptx::fused(score.value[e], multiplier, -reference[Score::row_slot(e)]);
+      const float x = exponent(e, score.value[e], -reference[Score::row_slot(e)]);
       const bool on_fma_units = kPeriod != 0 && e % (kPeriod == 0 ? 1 : kPeriod) == kPeriod - 1;
       score.value[e] = on_fma_units ? exp2_polynomial(x) : ptx::exp2_fast(x);
       chain[e % 4] = e < 4 ? score.value[e] : chain[e % 4] + score.value[e];
