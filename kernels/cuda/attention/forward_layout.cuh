@@ -37,8 +37,6 @@ struct ForwardLayout {
   /// The item being stored, the current one and the one being opened.
   static constexpr int kItemSlots = 3;
   static constexpr u32 kConsumerWarps = 4 * kWarpgroups;
-  /// Lanes that prefetch an item: four chunks each of every warpgroup's query, of a key tile and of a value tile.
-  static constexpr u32 kPrefetchLanes = 4 * (kWarpgroups + 2);
 
   using QueryTile = SharedTile<kWarpgroupRows, Variant::kHeadDim>;
   using KeyTile = SharedTile<Variant::kKeyTile, Variant::kHeadDim>;
@@ -65,9 +63,9 @@ struct ForwardLayout {
   /// scores, products and probabilities take and some more, the producer the rest.
   static constexpr int kFragmentRegisters = Variant::kKeyTile * 3 / 4 + Variant::kValueDim / 2;
   static constexpr u32 kConsumerRegisters =
-      kWarpgroups == 3 ? 152 : kFragmentRegisters > 176 ? 232 : kWarpgroups == 2 ? 224 : 240;
+      kWarpgroups == 3 ? 160 : kFragmentRegisters > 176 ? 232 : kWarpgroups == 2 ? 224 : 240;
   static constexpr u32 kProducerRegisters =
-      kWarpgroups == 3 ? 56 : kWarpgroups == 1 ? 240 : 504 - 2 * kConsumerRegisters;
+      kWarpgroups == 3 ? 32 : kWarpgroups == 1 ? 240 : 504 - 2 * kConsumerRegisters;
 
   unsigned char* memory;
 

@@ -1,8 +1,7 @@
 // The producer warp: takes items, classifies key tiles and keeps the copy engine ahead of the consumers.
 //
-// Copies are issued in the order in which consumers use them: K0 Q | K1 V0 | K2 V1 | ... | K0' Q' | K1' V(last) | ... With a single
-// query stage the last V goes before K0' and Q', because Q' waits for the last product with Q. The query and the first keys of the
-// next item are brought into L2 while this one runs.
+// Copies are issued in the order in which consumers use them: K0 Q | K1 V0 | K2 V1 | ... ; at an item's end the last V, then
+// the next item's K0 and Q, so that no wait of one item delays the other.
 #pragma once
 
 #include "attention/forward_layout.cuh"
@@ -55,66 +54,40 @@ struct ForwardProducer {
   RingPosition<Layout::kValueStages> value_at{};
   RingPosition<Layout::kItemSlots> item_at{};
   RingPosition<Layout::kQueryStages> query_at{};
+  i32 kv_head = 0, kv_batch = 0;            ///< of the current item
   bool value_waits = false;                ///< a V tile is still to be copied
   ptx::TensorCoordinate value_source = {};  ///< where it lies
 
   __device__ __forceinline__ void run() {
     ItemSource source{params.schedule, lane};
-    i32 index = source.first();
-    while (index < params.schedule.items) index = produce_item(item_at_index(index), source);
+    for (i32 index = source.first(); index < params.schedule.items; index = source.next()) {
+      produce_item(decode_item<Layout::kQueryTile>(params.schedule, params.extents, index));
+    }
     copy_waiting_value();
     end_stream();
     source.finish();
   }
 
-  __device__ __forceinline__ WorkItem item_at_index(i32 index) const {
-    return decode_item<Layout::kQueryTile>(params.schedule, params.extents, index);
-  }
-
-  /// Gives the index of the item that follows.
-  __device__ __forceinline__ i32 produce_item(const WorkItem& item, ItemSource& source) {
+  __device__ __forceinline__ void produce_item(const WorkItem& item) {
     TileWalk<Variant::kKeyTile, Mods> walk(bindings, item);
     KeyTileRef tile = walk.next(lane);
     if (!tile.valid) {
       store_empty_item<Variant>(params, item, lane);
-      return source.next();
+      return;
     }
     publish(item);
-    i32 next_index = 0;
+    kv_head = item.head / params.extents.group_heads;
+    kv_batch = params.extents.kv_batches == 1 ? 0 : item.batch;
     u32 flags = TileNote::kFirst;
     while (tile.valid) {
       const KeyTileRef following = walk.next(lane);
       flags |= tile.partial ? TileNote::kPartial : 0;
       flags |= following.valid ? 0 : TileNote::kLast;
-      produce_tile(item, tile.kv_begin, flags | item_at.stage << TileNote::kSlotShift);
-      if ((flags & TileNote::kFirst) != 0) {
-        next_index = source.next();
-        if (next_index < params.schedule.items) prefetch(item_at_index(next_index), tile.kv_begin);
-      }
+      produce_tile(tile.kv_begin, flags | item_at.stage << TileNote::kSlotShift);
       tile = following;
       flags = 0;
     }
     item_at.advance();
-    return next_index;
-  }
-
-  /// Brings the query of an item into L2, and the keys and values it is likely to begin with.
-  __device__ __forceinline__ void prefetch(const WorkItem& item, i32 kv_begin) const {
-    const ptx::TensorCoordinate keys = {0, kv_begin, item.head / params.extents.group_heads,
-                                        params.extents.kv_batches == 1 ? 0 : item.batch};
-    if (lane >= Layout::kPrefetchLanes) return;
-    const i32 box = static_cast<i32>(lane) / 4;
-    const i32 column = static_cast<i32>(lane) % 4 * kChunkColumns;
-    if (box < Layout::kWarpgroups && column < Variant::kHeadDim) {
-      const i32 row = item.q_begin + box * kWarpgroupRows;
-      ptx::prefetch_box(&params.query, {column, row, item.head, item.batch});
-    }
-    if (box == Layout::kWarpgroups && column < Variant::kHeadDim) {
-      ptx::prefetch_box(&params.key, {column, keys.row, keys.head, keys.batch});
-    }
-    if (box == Layout::kWarpgroups + 1 && column < Variant::kValueDim) {
-      ptx::prefetch_box(&params.value, {column, keys.row, keys.head, keys.batch});
-    }
   }
 
   /// Writes the item where consumers find it; the key barrier of its first tile makes it visible.
@@ -125,16 +98,13 @@ struct ForwardProducer {
     }
   }
 
-  __device__ __forceinline__ void produce_tile(const WorkItem& item, i32 kv_begin, u32 flags) {
+  __device__ __forceinline__ void produce_tile(i32 kv_begin, u32 flags) {
     const bool first = flags & TileNote::kFirst;
-    const i32 kv_head = item.head / params.extents.group_heads;
-    const i32 kv_batch = params.extents.kv_batches == 1 ? 0 : item.batch;
     const ptx::TensorCoordinate source = {0, kv_begin, kv_head, kv_batch};
-    const bool value_first = Layout::kQueryStages == 1 && first;
-    if (value_first) copy_waiting_value();
+    if (first) copy_waiting_value();
     copy_key(source, {kv_begin, flags});
-    if (first) copy_query(item);
-    if (!value_first) copy_waiting_value();
+    if (first) copy_query();
+    if (!first) copy_waiting_value();
     value_waits = true;
     value_source = source;
   }
@@ -164,8 +134,9 @@ struct ForwardProducer {
   }
 
   /// Each warpgroup's 64 rows on a barrier of their own: one may be an item ahead of another.
-  __device__ __forceinline__ void copy_query(const WorkItem& item) {
+  __device__ __forceinline__ void copy_query() {
     if (lane == 0) {
+      const WorkItem& item = layout.item(item_at.stage);
       for (u32 w = 0; w < Layout::kWarpgroups; ++w) {
         layout.query_ring(w).wait_empty(query_at);
         const ptx::Mbarrier full = layout.query_ring(w).full(query_at.stage);

@@ -1,11 +1,14 @@
 // Which key tiles an item visits: the producer warp's two-level search with the interval form of the mask.
 // One evaluation per lane classifies 32 groups of 32 tiles, then 32 tiles; a ballot tells all lanes. Tiles come last first, because
-// a mask that keeps recent keys (causal, ALiBi) then meets its largest scores at once and rescaling stays rare.
+// a mask that keeps recent keys (causal, ALiBi) then meets its largest scores at once and rescaling stays rare. Without a mask the
+// query tiles of a head begin at different key tiles and wrap around: blocks that run at the same time then do not all miss the
+// cache on the same keys, each finds what the others have brought.
 #pragma once
 
 #include "attention/mods_contract.cuh"
 #include "attention/work_item.cuh"
 #include "ptx/lane.cuh"
+#include "ptx/numbers.cuh"
 
 namespace tilewright::cuda {
 
@@ -26,6 +29,7 @@ struct TileWalk {
   u32 live_groups = 0;
   u32 live_tiles = 0;
   u32 partial_tiles = 0;
+  u32 preferred_tiles = ~0u;  ///< of a group, visited before the others
 
   __device__ __forceinline__ TileWalk(const typename Mods::Bindings& bound, const WorkItem& item)
       : bindings(bound),
@@ -63,6 +67,10 @@ struct TileWalk {
     const TileClass found = classify((group * 32 + static_cast<i32>(lane)) * kKeyTile, kKeyTile);
     live_tiles = ptx::ballot(found != TileClass::kEmpty);
     partial_tiles = ptx::ballot(found == TileClass::kPartial);
+    if constexpr (!Mods::kHasMaskMod) {
+      const u32 tiles = ptx::highest_bit(live_tiles) + 1;
+      preferred_tiles = ptx::low_bits(static_cast<u32>(q_begin) / kKeyTile % tiles + 1);
+    }
   }
 
   /// Called by the whole warp.
@@ -74,7 +82,8 @@ struct TileWalk {
       }
       look_at_group(lane);
     }
-    const u32 index = ptx::highest_bit(live_tiles);
+    const u32 preferred = live_tiles & preferred_tiles;
+    const u32 index = ptx::highest_bit(preferred != 0 ? preferred : live_tiles);
     live_tiles ^= 1u << index;
     const i32 tile = group * 32 + static_cast<i32>(index);
     return {kv_begin + tile * kKeyTile, (partial_tiles >> index & 1) != 0, true};

@@ -30,11 +30,4 @@ __device__ __forceinline__ void copy_box(SharedAddress to, const TensorMap* map,
       : "memory");
 }
 
-/// Brings a box into the L2 cache only.
-__device__ __forceinline__ void prefetch_box(const TensorMap* map, TensorCoordinate at) {
-  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global [%0, {%1, %2, %3, %4}];" ::"l"(map),
-               "r"(at.column), "r"(at.row), "r"(at.head), "r"(at.batch)
-               : "memory");
-}
-
 }  // namespace tilewright::cuda::ptx
