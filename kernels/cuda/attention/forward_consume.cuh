@@ -13,6 +13,7 @@
 #include "attention/apply_mods.cuh"
 #include "attention/forward_layout.cuh"
 #include "attention/forward_store.cuh"
+#include "attention/range_alarm.cuh"
 #include "pipeline/ping_pong.cuh"
 #include "tile/attention_gemms.cuh"
 
@@ -25,7 +26,6 @@ struct ForwardConsumer {
   static constexpr int kKeyTile = Variant::kKeyTile;
   /// The maximum is looked for among exponents, not among products: score_mod is not monotonic, nor is a negative scale.
   static constexpr bool kExponentsFirst = Mods::kHasScoreMod || Variant::kScalesFirst;
-  static constexpr u32 kVoteBarrier = 1 + Layout::kWarpgroups;
   static constexpr bool kDefersCheck = Variant::kDefersCheck && !Variant::kTracksMaximum;
   /// With a single query stage a deferred check would hold up the next item: its last tile must be right at once.
   static constexpr bool kLastIsPlain = !kDefersCheck || Layout::kQueryStages > 1;
@@ -39,9 +39,9 @@ struct ForwardConsumer {
   u32 warpgroup;
   FragmentLane lane;
   PingPong<Layout::kWarpgroups, Variant::kPingPong> turns;
+  RangeAlarm alarm;
   RingPosition<Layout::kKeyStages> key_at{};
   RingPosition<Layout::kValueStages> value_at{};
-  u32 alarm_side = 0;  ///< which of two alarm words this step reads; the other is for what it finds
   RingPosition<Layout::kQueryStages> query_at{};
 
   Accumulator<kKeyTile> score;
@@ -62,9 +62,9 @@ struct ForwardConsumer {
       open_stream(tile);
       TileNote next = await_key();
       while (!next.ends_stream()) {
-        const bool alarm = plain_steps(tile, next);
+        const bool redoes = plain_steps(tile, next);
         if (next.ends_stream()) break;
-        any_step(tile, next, alarm);
+        any_step(tile, next, redoes);
         tile = next;
         next = await_key();
       }
@@ -94,7 +94,7 @@ struct ForwardConsumer {
     if (store_waits) return false;
     while ((next.flags & kNotPlain) == 0) {
       await_turn();
-      if (kDefersCheck && alarm_raised()) return true;
+      if (kDefersCheck && alarm.raised()) return true;
       issue_scores(key_at.stage, query_at.stage);
       issue_product(tile, next);
       float factor[kRowsPerThread];
@@ -102,7 +102,7 @@ struct ForwardConsumer {
       exponentiate(next, kExponentsFirst && !kDefersCheck);
       // Without deferral this never happens but for NaN, and nobody reads the alarm; it still keeps the exponentials in front of
       // the wait for the product that runs beside them.
-      if (ptx::any(!softmax.in_range(tile_sum))) raise_alarm();
+      if (ptx::any(!softmax.in_range(tile_sum))) alarm.raise();
       finish_value();
       if (rescales) rescale(factor);
       end_step(next);
@@ -113,13 +113,13 @@ struct ForwardConsumer {
   }
 
   /// A step that may cross items, mask, store or do `tile` again; looks for the maximum of `next`.
-  __device__ __forceinline__ void any_step(TileNote tile, TileNote next, bool alarm) {
-    if (!alarm) {
+  __device__ __forceinline__ void any_step(TileNote tile, TileNote next, bool redoes) {
+    if (!redoes) {
       if (next.first()) await_query();
       await_turn();
-      alarm = kDefersCheck && alarm_raised();
+      redoes = kDefersCheck && alarm.raised();
     }
-    if (kDefersCheck && alarm) redo(tile);
+    if (kDefersCheck && redoes) redo(tile);
     issue_scores(key_at.stage, query_at.stage);
     if (store_waits) store_finished();
     issue_product(tile, next);
@@ -127,7 +127,7 @@ struct ForwardConsumer {
     float factor[kRowsPerThread];
     const bool rescales = to_probabilities(next, factor);
     // Nobody needs the answer: the vote keeps the exponentials in front of the wait for the product that runs beside them.
-    ptx::sync_any(vote(), !softmax.in_range(tile_sum));
+    ptx::sync_any(alarm.together, !softmax.in_range(tile_sum));
     finish_value();
     if (rescales && !tile.last()) rescale(factor);
     end_step(next);
@@ -155,7 +155,7 @@ struct ForwardConsumer {
       if (!kLastIsPlain) release(layout.query_ring(warpgroup).empty(query_at.stage));
       query_at.advance();
     }
-    alarm_side ^= 1;
+    alarm.next_step();
   }
 
   /// The rows of the item that ends with `tile` are finished, but for the product under way; their store waits for that.
@@ -170,9 +170,9 @@ struct ForwardConsumer {
 
   __device__ __forceinline__ void close_stream(TileNote tile) {
     await_turn();
-    const bool alarm = kDefersCheck && alarm_raised();
+    const bool redoes = kDefersCheck && alarm.raised();
     if (store_waits) store_finished();
-    if (alarm) redo(tile);
+    if (redoes) redo(tile);
     if (kDefersCheck) release_held_key(tile);
     layout.value_ring().wait_full(value_at);
     issue_value();
@@ -187,34 +187,21 @@ struct ForwardConsumer {
 
   /// Does the held tile again with its maximum, after its probabilities turned out to be out of range somewhere.
   __device__ __forceinline__ void redo(TileNote tile) {
-    ptx::sync(vote());
-    if (ptx::thread_in_block() % 128 == 0) ptx::store_shared_u32(layout.alarm(warpgroup, alarm_side), 0);
+    alarm.reset();
     load_diagonals(tile);
     scores_now(key_at.previous(), held_query(tile));
     float factor[kRowsPerThread];
     if (to_probabilities(tile, factor)) rescale(factor);
     softmax.pack(score, probability);
-    ptx::sync(vote());
   }
 
-  __device__ __forceinline__ ptx::NamedBarrier vote() const { return {kVoteBarrier + warpgroup, 128}; }
-
-  /// A barrier of at least this warpgroup: alarms raised before it are seen after it. The word a step reads is raised again only
-  /// behind the next barrier, so all warps read the same.
+  /// A barrier of at least this warpgroup: alarms raised before it are seen after it.
   __device__ __forceinline__ void await_turn() const {
     if constexpr (Variant::kPingPong) {
       turns.await_turn();
     } else {
-      ptx::sync(vote());
+      ptx::sync(alarm.together);
     }
-  }
-
-  __device__ __forceinline__ void raise_alarm() const {
-    const ptx::SharedAddress word = layout.alarm(warpgroup, alarm_side ^ 1);
-    if (ptx::thread_in_block() % 32 == 0) ptx::store_shared_u32(word, 1);
-  }
-  __device__ __forceinline__ bool alarm_raised() const {
-    return ptx::load_shared_u32(layout.alarm(warpgroup, alarm_side)) != 0;
   }
 
   __device__ __forceinline__ TileNote await_key() {

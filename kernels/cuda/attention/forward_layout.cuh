@@ -99,13 +99,13 @@ struct ForwardLayout {
     return {at(kItemBarriersAt)};
   }
 
-  /// Nonzero: a warp of the warpgroup found probabilities out of range.
-  __device__ __forceinline__ ptx::SharedAddress alarm(u32 warpgroup, u32 side) const {
-    return at(kAlarmsAt + 8 * warpgroup + 4 * side);
+  /// Two words of a warpgroup's RangeAlarm.
+  __device__ __forceinline__ ptx::SharedAddress alarms(u32 warpgroup) const {
+    return at(kAlarmsAt + 8 * warpgroup);
   }
 
   __device__ __forceinline__ void init_barriers() const {
-    for (u32 w = 0; w < 2 * kWarpgroups; ++w) ptx::store_shared_u32(alarm(0, w), 0);
+    for (u32 w = 0; w < 2 * kWarpgroups; ++w) ptx::store_shared_u32(alarms(0) + 4 * w, 0);
     key_ring().init(1, kConsumerWarps);
     value_ring().init(1, kConsumerWarps);
     for (u32 w = 0; w < kWarpgroups; ++w) query_ring(w).init(1, 4);

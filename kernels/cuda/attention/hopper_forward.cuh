@@ -51,8 +51,9 @@ __device__ __forceinline__ void hopper_forward(const ForwardParams& params,
   } else {
     ptx::grow_registers<Layout::kConsumerRegisters>();
     const u32 warpgroup = role - 1;
+    const ptx::NamedBarrier alone = {1 + Layout::kWarpgroups + warpgroup, 128};
     ForwardConsumer<Variant, Mods>{params, bindings, layout, warpgroup, FragmentLane::of_thread(),
-                                   {warpgroup}}
+                                   {warpgroup}, {layout.alarms(warpgroup), alone}}
         .run();
   }
 }
