@@ -1,4 +1,5 @@
-// mask_mod: id[j] == id[i] and j <= i, for a table of ids found sorted: begin[i] is the first key of row i's document.
+// mask_mod: id[j] == id[i] and j <= i, for a table of ids found sorted: begin[i] is the first key
+// of row i's document.
 #pragma once
 #include "attention/mods_contract.cuh"
 #include "ptx/global_memory.cuh"
@@ -20,7 +21,9 @@ struct EmittedMods : IdentityMods {
     return {ptx::load(bound.begin + i)};
   }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
-  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) { return {}; }
+  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) {
+    return {};
+  }
   static __device__ __forceinline__ KeyInterval interval(const Bindings&, const Head&,
                                                          const Row& row, i32 i, int) {
     return {row.begin, i + 1};

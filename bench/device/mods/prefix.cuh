@@ -14,7 +14,9 @@ struct EmittedMods : IdentityMods {
   static __device__ __forceinline__ Head head(const Bindings&, i32, i32) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
-  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) { return {}; }
+  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) {
+    return {};
+  }
   static __device__ __forceinline__ KeyInterval interval(const Bindings& bound, const Head&,
                                                          const Row&, i32 i, int) {
     return {0, max(bound.prefix, i + 1)};

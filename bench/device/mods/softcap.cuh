@@ -17,7 +17,9 @@ struct EmittedMods : IdentityMods {
   static __device__ __forceinline__ Head head(const Bindings&, i32, i32) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
-  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) { return {}; }
+  static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) {
+    return {};
+  }
   static __device__ __forceinline__ float exponent(const Bindings& bound, float product,
                                                    float scale_log2, float minus_reference,
                                                    const Head&, const Row&, const Column&,

@@ -1,5 +1,6 @@
-// score_mod and mask_mod on the scores of one warpgroup. A full tile never reaches the mask; a partial one is cut by key intervals
-// where the mask has them, else pair by pair. The end of the keys is one more interval.
+// score_mod and mask_mod on the scores of one warpgroup. A full tile never reaches the mask; a
+// partial one is cut by key intervals where the mask has them, else pair by pair. The end of the
+// keys is one more interval.
 #pragma once
 
 #include "attention/mods_contract.cuh"
@@ -17,8 +18,8 @@ struct ModsOfItem {
   i32 first_row;  ///< query position of row slot 0
   i32 kv_end;
 
-  __device__ __forceinline__ void load(const typename Mods::Bindings& bindings, const WorkItem& item,
-                                       i32 row_in_item) {
+  __device__ __forceinline__ void load(const typename Mods::Bindings& bindings,
+                                       const WorkItem& item, i32 row_in_item) {
     head = Mods::head(bindings, item.batch, item.head);
     first_row = item.q_begin + row_in_item;
     kv_end = item.kv_end;
@@ -29,8 +30,9 @@ struct ModsOfItem {
   }
 };
 
-/// The values of the diagonals that a thread's part of a tile meets. Row slot 1 lies 8 rows below slot 0, so at a column it meets
-/// the diagonal that slot 0 met 8 columns before: entry 2 g + low belongs to slot 1 in column group g and to slot 0 in group g - 1.
+/// The values of the diagonals that a thread's part of a tile meets. Row slot 1 lies 8 rows below
+/// slot 0, so at a column it meets the diagonal that slot 0 met 8 columns before: entry 2 g + low
+/// belongs to slot 1 in column group g and to slot 0 in group g - 1.
 template <class Mods, int kColumns>
 struct DiagonalValues {
   typename Mods::Diagonal value[kColumns / 4 + 2];
@@ -53,7 +55,8 @@ struct DiagonalValues {
   }
 };
 
-/// Turns products of query and key into exponents of two: log2(e) * score_mod(scale * product) + minus_reference of the row.
+/// Turns products of query and key into exponents of two: log2(e) * score_mod(scale * product) +
+/// minus_reference of the row.
 template <class Mods, int kColumns>
 struct Exponents {
   using Score = Accumulator<kColumns>;
@@ -64,7 +67,8 @@ struct Exponents {
   i32 first_key;  ///< position of the thread's first column
 
   __device__ __forceinline__ float operator()(int e, float product, float minus_reference) const {
-    if constexpr (!Mods::kHasScoreMod) return ptx::fused(product, scale_log2, minus_reference);
+    if constexpr (!Mods::kHasScoreMod)
+      return ptx::fused(product, scale_log2, minus_reference);
     else {
       const int slot = Score::row_slot(e);
       const i32 i = item.first_row + 8 * slot;

@@ -1,13 +1,16 @@
 // A consumer warpgroup: 64 query rows of each item.
 //
-// The stream of key tiles has no seams: while S(n+1) = Q K(n+1) and O += P(n) V(n) run, nothing else is pending, and tile n+1 may
-// already belong to the next item, whose first softmax then hides the last product of this one.
+// The stream of key tiles has no seams: while S(n+1) = Q K(n+1) and O += P(n) V(n) run, nothing
+// else is pending, and tile n+1 may already belong to the next item, whose first softmax then hides
+// the last product of this one.
 //
-// Two ways to keep the exponents in range. Variant::kDefersCheck: a full tile is exponentiated with the reference that is there
-// (online_softmax.cuh), and whether that was in range is not asked at once: a warp that finds it was not raises the warpgroup's
-// alarm, everybody reads it behind the barrier of the next step, before P(n) is used, and then the warpgroup does tile n again.
-// No maximum is computed, but until then K(n), and the query of a last tile, stay in place, which takes a third key stage.
-// Otherwise every tile looks for its maximum first, and K(n) is free as soon as its scores are there.
+// Two ways to keep the exponents in range. Variant::kDefersCheck: a full tile is exponentiated with
+// the reference that is there (online_softmax.cuh), and whether that was in range is not asked at
+// once: a warp that finds it was not raises the warpgroup's alarm, everybody reads it behind the
+// barrier of the next step, before P(n) is used, and then the warpgroup does tile n again. No
+// maximum is computed, but until then K(n), and the query of a last tile, stay in place, which
+// takes a third key stage. Otherwise every tile looks for its maximum first, and K(n) is free as
+// soon as its scores are there.
 #pragma once
 
 #include "attention/apply_mods.cuh"
@@ -24,10 +27,12 @@ struct ForwardConsumer {
   using Layout = ForwardLayout<Variant>;
   using Element = typename Variant::Element;
   static constexpr int kKeyTile = Variant::kKeyTile;
-  /// The maximum is looked for among exponents, not among products: score_mod is not monotonic, nor is a negative scale.
+  /// The maximum is looked for among exponents, not among products: score_mod is not monotonic, nor
+  /// is a negative scale.
   static constexpr bool kExponentsFirst = Mods::kHasScoreMod || Variant::kScalesFirst;
   static constexpr bool kDefersCheck = Variant::kDefersCheck && !Variant::kTracksMaximum;
-  /// With a single query stage a deferred check would hold up the next item: its last tile must be right at once.
+  /// With a single query stage a deferred check would hold up the next item: its last tile must be
+  /// right at once.
   static constexpr bool kLastIsPlain = !kDefersCheck || Layout::kQueryStages > 1;
   /// Tiles with one of these notes do not belong in the plain loop.
   static constexpr u32 kNotPlain = TileNote::kPartial | TileNote::kFirst | TileNote::kEndsStream |
@@ -87,9 +92,10 @@ struct ForwardConsumer {
     end_step(tile);
   }
 
-  /// Steps over full tiles inside an item, the loop in which a kernel spends its time. Each issues the scores of `next` and the
-  /// product of `tile`, and turns those scores into probabilities meanwhile. Ends at a tile that is not plain (false), or with
-  /// the turn when an alarm is found (true).
+  /// Steps over full tiles inside an item, the loop in which a kernel spends its time. Each issues
+  /// the scores of `next` and the product of `tile`, and turns those scores into probabilities
+  /// meanwhile. Ends at a tile that is not plain (false), or with the turn when an alarm is found
+  /// (true).
   __device__ __forceinline__ bool plain_steps(TileNote& tile, TileNote& next) {
     if (store_waits) return false;
     while ((next.flags & kNotPlain) == 0) {
@@ -100,8 +106,8 @@ struct ForwardConsumer {
       float factor[kRowsPerThread];
       const bool rescales = !kDefersCheck && raise(next, factor);
       exponentiate(next, kExponentsFirst && !kDefersCheck);
-      // Without deferral this never happens but for NaN, and nobody reads the alarm; it still keeps the exponentials in front of
-      // the wait for the product that runs beside them.
+      // Without deferral this never happens but for NaN, and nobody reads the alarm; it still keeps
+      // the exponentials in front of the wait for the product that runs beside them.
       if (ptx::any(!softmax.in_range(tile_sum))) alarm.raise();
       finish_value();
       if (rescales) rescale(factor);
@@ -126,14 +132,16 @@ struct ForwardConsumer {
     if (tile.last()) start_item(tile, next);
     float factor[kRowsPerThread];
     const bool rescales = to_probabilities(next, factor);
-    // Nobody needs the answer: the vote keeps the exponentials in front of the wait for the product that runs beside them.
+    // Nobody needs the answer: the vote keeps the exponentials in front of the wait for the product
+    // that runs beside them.
     ptx::sync_any(alarm.together, !softmax.in_range(tile_sum));
     finish_value();
     if (rescales && !tile.last()) rescale(factor);
     end_step(next);
   }
 
-  /// The product of `tile`, whose probabilities are known to be right now; then waits for the scores issued before.
+  /// The product of `tile`, whose probabilities are known to be right now; then waits for the
+  /// scores issued before.
   __device__ __forceinline__ void issue_product(TileNote tile, TileNote next) {
     if (kDefersCheck) release_held_key(tile);
     layout.value_ring().wait_full(value_at);
@@ -158,7 +166,8 @@ struct ForwardConsumer {
     alarm.next_step();
   }
 
-  /// The rows of the item that ends with `tile` are finished, but for the product under way; their store waits for that.
+  /// The rows of the item that ends with `tile` are finished, but for the product under way; their
+  /// store waits for that.
   __device__ __forceinline__ void start_item(TileNote tile, TileNote next) {
     store_rows = finish_rows(softmax);
     store_slot = tile.item_slot();
@@ -185,7 +194,8 @@ struct ForwardConsumer {
     store_finished();
   }
 
-  /// Does the held tile again with its maximum, after its probabilities turned out to be out of range somewhere.
+  /// Does the held tile again with its maximum, after its probabilities turned out to be out of
+  /// range somewhere.
   __device__ __forceinline__ void redo(TileNote tile) {
     alarm.reset();
     load_diagonals(tile);
@@ -209,7 +219,9 @@ struct ForwardConsumer {
     return layout.note(key_at.stage);
   }
 
-  __device__ __forceinline__ void await_query() { layout.query_ring(warpgroup).wait_full(query_at); }
+  __device__ __forceinline__ void await_query() {
+    layout.query_ring(warpgroup).wait_full(query_at);
+  }
 
   /// The query of the tile before `key_at`: the current one unless that tile was its last.
   __device__ __forceinline__ u32 held_query(TileNote tile) const {
@@ -278,7 +290,8 @@ struct ForwardConsumer {
     if (ptx::thread_in_block() % 32 == 0) ptx::arrive(empty);
   }
 
-  /// Mods, mask and softmax of any tile. True: the products before this tile must be multiplied by `factor`.
+  /// Mods, mask and softmax of any tile. True: the products before this tile must be multiplied by
+  /// `factor`.
   __device__ __forceinline__ bool to_probabilities(TileNote tile, float (&factor)[kRowsPerThread]) {
     if (!kExponentsFirst && tile.partial()) mask(tile);
     const bool rescales = raise(tile, factor);
@@ -286,7 +299,8 @@ struct ForwardConsumer {
     return rescales;
   }
 
-  /// Follows the maximum of the tile; where products do not tell it, `score` becomes exponents without a reference first.
+  /// Follows the maximum of the tile; where products do not tell it, `score` becomes exponents
+  /// without a reference first.
   __device__ __forceinline__ bool raise(TileNote tile, float (&factor)[kRowsPerThread]) {
     if (!kExponentsFirst) return softmax.raise(score, params.scale_log2, factor);
     const Exponents<Mods, kKeyTile> exponent = exponents(tile);

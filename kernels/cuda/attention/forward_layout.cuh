@@ -1,8 +1,8 @@
 // Shared memory of a forward block, and the numbers that follow from a variant.
 //
-// A variant is a struct with: Element (Bf16 or F16), kHeadDim, kValueDim (multiples of 8, at most 256), kWarpgroups (1 to 3),
-// kKeyTile (a multiple of 16), kQueryStages, kKeyStages, kValueStages, kPingPong, kDefersCheck, kTracksMaximum, kScalesFirst,
-// kPolynomialPeriod.
+// A variant is a struct with: Element (Bf16 or F16), kHeadDim, kValueDim (multiples of 8, at most
+// 256), kWarpgroups (1 to 3), kKeyTile (a multiple of 16), kQueryStages, kKeyStages, kValueStages,
+// kPingPong, kDefersCheck, kTracksMaximum, kScalesFirst, kPolynomialPeriod.
 #pragma once
 
 #include "attention/work_item.cuh"
@@ -50,22 +50,28 @@ struct ForwardLayout {
   static constexpr int kKeyBarriersAt = kNotesAt + kKeyStages * static_cast<int>(sizeof(TileNote));
   static constexpr int kValueBarriersAt = kKeyBarriersAt + RingBarriers<kKeyStages>::kBytes;
   static constexpr int kQueryBarriersAt = kValueBarriersAt + RingBarriers<kValueStages>::kBytes;
-  static constexpr int kItemBarriersAt = kQueryBarriersAt + kWarpgroups * RingBarriers<kQueryStages>::kBytes;
+  static constexpr int kItemBarriersAt =
+      kQueryBarriersAt + kWarpgroups * RingBarriers<kQueryStages>::kBytes;
   static constexpr int kAlarmsAt = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
-  /// Dynamic shared memory of a block. The window starts 1024-byte aligned, which the swizzle needs.
+  /// Dynamic shared memory of a block. The window starts 1024-byte aligned, which the swizzle
+  /// needs.
   static constexpr int kBytes = kAlarmsAt + 8 * kWarpgroups;
 
   static_assert(Variant::kKeyTile % 16 == 0 && Variant::kKeyTile <= 256);
   static_assert(Variant::kHeadDim % 8 == 0 && Variant::kValueDim % 8 == 0);
   static_assert(kBytes <= 227 * 1024);
 
-  /// Registers a thread after the roles have split: of the 504 or 512 that a thread of each role has together, consumers get what
-  /// scores, products and probabilities take and some more, the producer the rest.
+  /// Registers a thread after the roles have split: of the 504 or 512 that a thread of each role
+  /// has together, consumers get what scores, products and probabilities take and some more, the
+  /// producer the rest.
   static constexpr int kFragmentRegisters = Variant::kKeyTile * 3 / 4 + Variant::kValueDim / 2;
-  static constexpr u32 kConsumerRegisters =
-      kWarpgroups == 3 ? 160 : kFragmentRegisters > 176 ? 232 : kWarpgroups == 2 ? 224 : 240;
-  static constexpr u32 kProducerRegisters =
-      kWarpgroups == 3 ? 32 : kWarpgroups == 1 ? 240 : 504 - 2 * kConsumerRegisters;
+  static constexpr u32 kConsumerRegisters = kWarpgroups == 3           ? 160
+                                            : kFragmentRegisters > 176 ? 232
+                                            : kWarpgroups == 2         ? 224
+                                                                       : 240;
+  static constexpr u32 kProducerRegisters = kWarpgroups == 3   ? 32
+                                            : kWarpgroups == 1 ? 240
+                                                               : 504 - 2 * kConsumerRegisters;
 
   unsigned char* memory;
 
@@ -87,7 +93,9 @@ struct ForwardLayout {
   __device__ __forceinline__ TileNote& note(u32 stage) const {
     return reinterpret_cast<TileNote*>(memory + kNotesAt)[stage];
   }
-  __device__ __forceinline__ RingBarriers<kKeyStages> key_ring() const { return {at(kKeyBarriersAt)}; }
+  __device__ __forceinline__ RingBarriers<kKeyStages> key_ring() const {
+    return {at(kKeyBarriersAt)};
+  }
   __device__ __forceinline__ RingBarriers<kValueStages> value_ring() const {
     return {at(kValueBarriersAt)};
   }

@@ -1,4 +1,5 @@
-// The first parameter of every forward kernel; the host fills it, src/backends/cuda mirrors it field by field.
+// The first parameter of every forward kernel; the host fills it, src/backends/cuda mirrors it
+// field by field.
 #pragma once
 
 #include "attention/work_item.cuh"

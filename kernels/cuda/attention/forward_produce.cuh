@@ -1,7 +1,9 @@
-// The producer warp: takes items, classifies key tiles and keeps the copy engine ahead of the consumers.
+// The producer warp: takes items, classifies key tiles and keeps the copy engine ahead of the
+// consumers.
 //
-// Copies are issued in the order in which consumers use them: K0 Q | K1 V0 | K2 V1 | ... ; at an item's end the last V, then
-// the next item's K0 and Q, so that no wait of one item delays the other.
+// Copies are issued in the order in which consumers use them: K0 Q | K1 V0 | K2 V1 | ... ; at an
+// item's end the last V, then the next item's K0 and Q, so that no wait of one item delays the
+// other.
 #pragma once
 
 #include "attention/forward_layout.cuh"
@@ -12,7 +14,8 @@
 
 namespace tilewright::cuda {
 
-/// Hands out item indices: the block's own first, then from the global counter. One index is always fetched ahead.
+/// Hands out item indices: the block's own first, then from the global counter. One index is always
+/// fetched ahead.
 struct ItemSource {
   const Schedule& schedule;
   u32 lane;
@@ -55,7 +58,7 @@ struct ForwardProducer {
   RingPosition<Layout::kItemSlots> item_at{};
   RingPosition<Layout::kQueryStages> query_at{};
   i32 kv_head = 0, kv_batch = 0;            ///< of the current item
-  bool value_waits = false;                ///< a V tile is still to be copied
+  bool value_waits = false;                 ///< a V tile is still to be copied
   ptx::TensorCoordinate value_source = {};  ///< where it lies
 
   __device__ __forceinline__ void run() {

@@ -1,5 +1,6 @@
-// The end of an item: out = products / sum, lse = (reference + log2 sum) ln 2, straight from registers to global memory.
-// The four lanes of a row exchange 2-column pieces so that each stores 8 contiguous elements (16 bytes).
+// The end of an item: out = products / sum, lse = (reference + log2 sum) ln 2, straight from
+// registers to global memory. The four lanes of a row exchange 2-column pieces so that each stores
+// 8 contiguous elements (16 bytes).
 #pragma once
 
 #include "attention/forward_params.cuh"
@@ -65,8 +66,9 @@ __device__ __forceinline__ void store_row(const Accumulator<kValueDim>& out, int
     for (int g = 0; g < 4; ++g) {
       const int e = 4 * min(first + g, kGroups - 1) + 2 * slot;
       // A row without live pairs is exactly 0 whatever the products hold.
-      word[g] = factor == 0.0f ? 0u
-                               : ptx::pack(Element{}, out.value[e] * factor, out.value[e + 1] * factor);
+      word[g] = factor == 0.0f
+                    ? 0u
+                    : ptx::pack(Element{}, out.value[e] * factor, out.value[e + 1] * factor);
     }
     const ptx::Words4 mine = transpose_in_quad({word[0], word[1], word[2], word[3]}, t);
     if (inside && first + static_cast<int>(t) < kGroups) ptx::store(row + (first + t) * 8, mine);

@@ -1,16 +1,22 @@
 // Attention forward for sm_90a.
 //
-// Formula    S = Q K^T; T = score_mod(scale S) where mask_mod holds, else -inf; O = softmax(T) V; lse = ln sum e^T.
-// Pipeline   one producer warpgroup (one warp works), kWarpgroups consumers of 64 query rows each, blocks persist:
+// Formula    S = Q K^T; T = score_mod(scale S) where mask_mod holds, else -inf; O = softmax(T) V;
+// lse = ln sum e^T. Pipeline   one producer warpgroup (one warp works), kWarpgroups consumers of 64
+// query rows each, blocks persist:
 //
-//              producer      K0 Q  K1 V0  K2 V1  ...  V(last) K0' Q'  ...            copy engine, rings of stages
-//              consumer 0    QK1 PV0 | softmax 1      | QK2 PV1 | softmax 2      |   products and softmax of one tile overlap,
-//              consumer 1    softmax 0      | QK1 PV0 | softmax 1      | QK2 PV1 |   and so do those of two warpgroups
+//              producer      K0 Q  K1 V0  K2 V1  ...  V(last) K0' Q'  ...            copy engine,
+//              rings of stages consumer 0    QK1 PV0 | softmax 1      | QK2 PV1 | softmax 2      |
+//              products and softmax of one tile overlap, consumer 1    softmax 0      | QK1 PV0 |
+//              softmax 1      | QK2 PV1 |   and so do those of two warpgroups
 //
-// Tensors    query [B, Hq, Q, E], key [Bkv, Hkv, KV, E], value [Bkv, Hkv, KV, Ev]: bf16 or fp16, global, by tensor map;
-//            out [slot, B, Hq, Q, Ev] same type, lse and max_scores [slot, B, Hq, Q] fp32, global, stored from registers.
-// Memory     shared: 64 kWarpgroups kQueryStages E' + kKeyTile (kKeyStages E' + kValueStages Ev') 16-bit elements (E', Ev' the
-//            next multiples of 64), notes and barriers; registers: score kKeyTile/2, out Ev/2, probability kKeyTile/4 a thread.
+// Tensors    query [B, Hq, Q, E], key [Bkv, Hkv, KV, E], value [Bkv, Hkv, KV, Ev]: bf16 or fp16,
+// global, by tensor map;
+//            out [slot, B, Hq, Q, Ev] same type, lse and max_scores [slot, B, Hq, Q] fp32, global,
+//            stored from registers.
+// Memory     shared: 64 kWarpgroups kQueryStages E' + kKeyTile (kKeyStages E' + kValueStages Ev')
+// 16-bit elements (E', Ev' the
+//            next multiples of 64), notes and barriers; registers: score kKeyTile/2, out Ev/2,
+//            probability kKeyTile/4 a thread.
 // Barriers   key full     producer lane 0 and the copied bytes -> consumers          1 arrival
 //            key empty    consumers, a lane per warp            -> producer          4 kWarpgroups
 //            value        the same two
@@ -18,8 +24,10 @@
 //            item empty   consumers after their store           -> producer          4 kWarpgroups
 //            named 1..3   turn of warpgroup w; the one before it passes, w waits     256 threads
 //            named next  warpgroup w alone, when a tile is done again                128 threads
-// Numbers    scores and sums fp32; P is rounded to the element type before PV, the row sum is not; the reference of the exponent
-//            may lag the maximum by 2^8 (online_softmax.cuh); a row without live pairs gives 0 and -inf by selection.
+// Numbers    scores and sums fp32; P is rounded to the element type before PV, the row sum is not;
+// the reference of the exponent
+//            may lag the maximum by 2^8 (online_softmax.cuh); a row without live pairs gives 0 and
+//            -inf by selection.
 #pragma once
 
 #include "attention/forward_consume.cuh"
@@ -28,7 +36,8 @@
 
 namespace tilewright::cuda {
 
-/// The body of a kernel: an emitted variant wraps it in an extern "C" __global__ function with __launch_bounds__(kThreads, 1).
+/// The body of a kernel: an emitted variant wraps it in an extern "C" __global__ function with
+/// __launch_bounds__(kThreads, 1).
 template <class Variant, class Mods>
 __device__ __forceinline__ void hopper_forward(const ForwardParams& params,
                                                const typename Mods::Bindings& bindings) {
@@ -52,8 +61,13 @@ __device__ __forceinline__ void hopper_forward(const ForwardParams& params,
     ptx::grow_registers<Layout::kConsumerRegisters>();
     const u32 warpgroup = role - 1;
     const ptx::NamedBarrier alone = {1 + Layout::kWarpgroups + warpgroup, 128};
-    ForwardConsumer<Variant, Mods>{params, bindings, layout, warpgroup, FragmentLane::of_thread(),
-                                   {warpgroup}, {layout.alarms(warpgroup), alone}}
+    ForwardConsumer<Variant, Mods>{params,
+                                   bindings,
+                                   layout,
+                                   warpgroup,
+                                   FragmentLane::of_thread(),
+                                   {warpgroup},
+                                   {layout.alarms(warpgroup), alone}}
         .run();
   }
 }

@@ -1,5 +1,6 @@
-// What an emitted variant tells a kernel about score_mod and mask_mod, and the identity that keeps every pair unchanged.
-// The contract is described in docs/kernels/hopper_forward.md; the emitter writes a struct with the members of IdentityMods.
+// What an emitted variant tells a kernel about score_mod and mask_mod, and the identity that keeps
+// every pair unchanged. The contract is described in docs/kernels/hopper_forward.md; the emitter
+// writes a struct with the members of IdentityMods.
 #pragma once
 
 #include "ptx/integers.cuh"
@@ -8,7 +9,8 @@ namespace tilewright::cuda {
 
 enum class TileClass : i32 { kEmpty = 0, kPartial = 1, kFull = 2 };
 
-/// A tile of pairs: query rows [q_begin, q_end) against keys [kv_begin, kv_end), logical positions, never empty.
+/// A tile of pairs: query rows [q_begin, q_end) against keys [kv_begin, kv_end), logical positions,
+/// never empty.
 struct TileBounds {
   i32 q_begin;
   i32 q_end;
@@ -22,8 +24,9 @@ struct KeyInterval {
   i32 end;
 };
 
-/// A pair of positions as exponent() sees it. The distance j - i is distance_base + offset, exactly below 2^24; offset is a constant
-/// once the loop over a tile is unrolled, so an emitter folds it into an immediate operand.
+/// A pair of positions as exponent() sees it. The distance j - i is distance_base + offset, exactly
+/// below 2^24; offset is a constant once the loop over a tile is unrolled, so an emitter folds it
+/// into an immediate operand.
 struct PairIndex {
   i32 i;
   i32 j;
@@ -32,11 +35,14 @@ struct PairIndex {
 };
 
 /// No score_mod, no mask_mod. An emitted struct has these members, and further
-///   float exponent(bindings, float product, float scale_log2, float minus_reference, head, row, column, diagonal, PairIndex)
-///       if kHasScoreMod: log2(e) * score_mod(scale * product) + minus_reference, where scale_log2 = scale * log2(e). The emitter
-///       folds the factors and the addend into the expression, which is what makes an affine score_mod cost one instruction.
-///   bool mask(bindings, head, row, column, i32 i, i32 j)              if kHasMaskMod and kRowIntervals == 0
-///   KeyInterval interval(bindings, head, row, i32 i, int which)       if kRowIntervals > 0
+///   float exponent(bindings, float product, float scale_log2, float minus_reference, head, row,
+///   column, diagonal, PairIndex)
+///       if kHasScoreMod: log2(e) * score_mod(scale * product) + minus_reference, where scale_log2
+///       = scale * log2(e). The emitter folds the factors and the addend into the expression, which
+///       is what makes an affine score_mod cost one instruction.
+///   bool mask(bindings, head, row, column, i32 i, i32 j)              if kHasMaskMod and
+///   kRowIntervals == 0 KeyInterval interval(bindings, head, row, i32 i, int which)       if
+///   kRowIntervals > 0
 struct IdentityMods {
   /// Captured tensors (64-bit bases) and numbers: the kernel's second parameter.
   struct Bindings {};
@@ -46,12 +52,14 @@ struct IdentityMods {
   struct Row {};
   /// Values that depend on the key; computed once a column and tile.
   struct Column {};
-  /// Values that depend on i - j; computed once a diagonal of a thread's part of a tile, while the scores are in the making.
+  /// Values that depend on i - j; computed once a diagonal of a thread's part of a tile, while the
+  /// scores are in the making.
   struct Diagonal {};
 
   static constexpr bool kHasScoreMod = false;
   static constexpr bool kHasMaskMod = false;
-  /// Number of key intervals whose union is what a row keeps; 0 where the mask has no such form and mask() decides each pair.
+  /// Number of key intervals whose union is what a row keeps; 0 where the mask has no such form and
+  /// mask() decides each pair.
   static constexpr int kRowIntervals = 0;
 
   static __device__ __forceinline__ Head head(const Bindings&, i32 /*b*/, i32 /*h*/) { return {}; }
@@ -64,7 +72,8 @@ struct IdentityMods {
     return {};
   }
 
-  /// Empty and full are promises; partial is always right. May be asked for bounds past the last row or key.
+  /// Empty and full are promises; partial is always right. May be asked for bounds past the last
+  /// row or key.
   static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&,
                                                        const TileBounds&) {
     return TileClass::kFull;

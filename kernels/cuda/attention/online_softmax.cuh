@@ -1,9 +1,10 @@
 // The running softmax of a warpgroup's 64 rows, two rows a thread.
 //
-// p = 2^(t log2(e) - reference). The reference is a maximum that may lag: any reference gives the same softmax as long as p
-// stays in range. A tile first tries the reference it finds: the row sums of the tile, which are needed anyway, bound every p in
-// it, so no maximum is computed at all. Where a sum exceeds kSumLimit the warpgroup does the tile again, with its maximum. The
-// row sums use the unrounded p.
+// p = 2^(t log2(e) - reference). The reference is a maximum that may lag: any reference gives the
+// same softmax as long as p stays in range. A tile first tries the reference it finds: the row sums
+// of the tile, which are needed anyway, bound every p in it, so no maximum is computed at all.
+// Where a sum exceeds kSumLimit the warpgroup does the tile again, with its maximum. The row sums
+// use the unrounded p.
 #pragma once
 
 #include "ptx/numbers.cuh"
@@ -13,14 +14,18 @@ namespace tilewright::cuda {
 
 /// A reference moves when a score exceeds it by more than this, in powers of two.
 inline constexpr float kLag = 8.0f;
-/// The largest sum of a thread's p in a row of one tile that is accepted without looking for the maximum: 2^kLag.
+/// The largest sum of a thread's p in a row of one tile that is accepted without looking for the
+/// maximum: 2^kLag.
 inline constexpr float kSumLimit = 256.0f;
-/// Below every finite reference; finite, so that a row without live pairs gives 2^(-inf) = 0 and not NaN.
+/// Below every finite reference; finite, so that a row without live pairs gives 2^(-inf) = 0 and
+/// not NaN.
 inline constexpr float kNoReference = -3.402823466e38f;
 
-/// 2^x for x <= 126 on the FMA units, relative error 2^-18.4, exact at integers; x below -126 gives at most 2^-126.
+/// 2^x for x <= 126 on the FMA units, relative error 2^-18.4, exact at integers; x below -126 gives
+/// at most 2^-126.
 __device__ __forceinline__ float exp2_polynomial(float x) {
-  constexpr float kRoundShift = 12582912.0f;  // 1.5 * 2^23: adding it leaves round(x) in the low mantissa bits
+  constexpr float kRoundShift =
+      12582912.0f;  // 1.5 * 2^23: adding it leaves round(x) in the low mantissa bits
   const float clamped = ptx::larger(x, -126.0f);
   const float shifted = clamped + kRoundShift;
   const float fraction = clamped - (shifted - kRoundShift);
@@ -37,7 +42,8 @@ struct OnlineSoftmax {
 
   float reference[kRowsPerThread];
   float sum[kRowsPerThread];      ///< of this thread's columns only
-  float maximum[kRowsPerThread];  ///< times log2(e), of this thread's columns; kept by variants that return it
+  float maximum[kRowsPerThread];  ///< times log2(e), of this thread's columns; kept by variants
+                                  ///< that return it
 
   __device__ __forceinline__ void reset() {
 #pragma unroll
@@ -48,7 +54,8 @@ struct OnlineSoftmax {
     }
   }
 
-  /// The largest of the thread's scores in each row, in two chains a row so that latency does not bind.
+  /// The largest of the thread's scores in each row, in two chains a row so that latency does not
+  /// bind.
   static __device__ __forceinline__ void row_maxima(const Score& score,
                                                     float (&largest)[kRowsPerThread]) {
     float chain[4];
@@ -62,8 +69,8 @@ struct OnlineSoftmax {
     largest[1] = ptx::larger(chain[2], chain[3]);
   }
 
-  /// Moves the references of the warp's rows where one of them lags too far behind score * multiplier. True: earlier sums of
-  /// products must be multiplied by `factor`, a value per row.
+  /// Moves the references of the warp's rows where one of them lags too far behind score *
+  /// multiplier. True: earlier sums of products must be multiplied by `factor`, a value per row.
   __device__ __forceinline__ bool raise(const Score& score, float multiplier,
                                         float (&factor)[kRowsPerThread]) {
     float largest[kRowsPerThread];
@@ -90,7 +97,8 @@ struct OnlineSoftmax {
     return true;
   }
 
-  /// score := p, where exponent(e, score, -reference of its row) gives the exponent; also the tile's row sums.
+  /// score := p, where exponent(e, score, -reference of its row) gives the exponent; also the
+  /// tile's row sums.
   template <class Exponent>
   __device__ __forceinline__ void exponentiate(Score& score, const Exponent& exponent,
                                                float (&tile_sum)[kRowsPerThread]) const {
@@ -117,13 +125,14 @@ struct OnlineSoftmax {
     for (int slot = 0; slot < kRowsPerThread; ++slot) sum[slot] += tile_sum[slot];
   }
 
-  /// p rounded to the element type, in the register order of a matrix operand: four words a 16-column step.
+  /// p rounded to the element type, in the register order of a matrix operand: four words a
+  /// 16-column step.
   static __device__ __forceinline__ void pack(const Score& score,
                                               u32 (&probability)[Variant::kKeyTile / 4]) {
 #pragma unroll
     for (int word = 0; word < Variant::kKeyTile / 4; ++word) {
-      probability[word] = ptx::pack(typename Variant::Element{}, score.value[2 * word],
-                                    score.value[2 * word + 1]);
+      probability[word] =
+          ptx::pack(typename Variant::Element{}, score.value[2 * word], score.value[2 * word + 1]);
     }
   }
 };

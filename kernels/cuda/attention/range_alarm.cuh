@@ -1,7 +1,8 @@
 // How a warp tells its warpgroup that probabilities left their range, without a barrier of its own.
 //
-// Two words in shared memory take turns. A step reads one behind the barrier that it starts with and raises the other; the word it
-// read is raised again only behind the next barrier, so all warps of the warpgroup read the same.
+// Two words in shared memory take turns. A step reads one behind the barrier that it starts with
+// and raises the other; the word it read is raised again only behind the next barrier, so all warps
+// of the warpgroup read the same.
 #pragma once
 
 #include "ptx/lane.cuh"

@@ -1,8 +1,9 @@
-// Which key tiles an item visits: the producer warp's two-level search with the interval form of the mask.
-// One evaluation per lane classifies 32 groups of 32 tiles, then 32 tiles; a ballot tells all lanes. Tiles come last first, because
-// a mask that keeps recent keys (causal, ALiBi) then meets its largest scores at once and rescaling stays rare. Without a mask the
-// query tiles of a head begin at different key tiles and wrap around: blocks that run at the same time then do not all miss the
-// cache on the same keys, each finds what the others have brought.
+// Which key tiles an item visits: the producer warp's two-level search with the interval form of
+// the mask. One evaluation per lane classifies 32 groups of 32 tiles, then 32 tiles; a ballot tells
+// all lanes. Tiles come last first, because a mask that keeps recent keys (causal, ALiBi) then
+// meets its largest scores at once and rescaling stays rare. Without a mask the query tiles of a
+// head begin at different key tiles and wrap around: blocks that run at the same time then do not
+// all miss the cache on the same keys, each finds what the others have brought.
 #pragma once
 
 #include "attention/mods_contract.cuh"
@@ -48,7 +49,8 @@ struct TileWalk {
     const bool cut = begin + count > kv_end;
     TileClass result = TileClass::kFull;
     if constexpr (Mods::kHasMaskMod) {
-      result = Mods::classify(bindings, head, {q_begin, q_end, begin, cut ? kv_end : begin + count});
+      result =
+          Mods::classify(bindings, head, {q_begin, q_end, begin, cut ? kv_end : begin + count});
     }
     return cut && result == TileClass::kFull ? TileClass::kPartial : result;
   }

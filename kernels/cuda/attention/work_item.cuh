@@ -5,7 +5,8 @@
 
 namespace tilewright::cuda {
 
-/// Half-open ranges in rows; 32 bytes, so that an item is two 16-byte words in a list or in shared memory.
+/// Half-open ranges in rows; 32 bytes, so that an item is two 16-byte words in a list or in shared
+/// memory.
 struct alignas(16) WorkItem {
   i32 batch;
   i32 head;  ///< query head
@@ -13,18 +14,19 @@ struct alignas(16) WorkItem {
   i32 q_end;
   i32 kv_begin;
   i32 kv_end;
-  i32 output_slot;  ///< which of the outputs stacked along the batch dimension receives it (split keys); 0 otherwise
+  i32 output_slot;  ///< which of the outputs stacked along the batch dimension receives it (split
+                    ///< keys); 0 otherwise
   i32 reserved;
 };
 
-/// How an index becomes a WorkItem when no explicit list is given. Heads come in sections whose keys and values fit the L2
-/// cache; inside a section the query tile is the outer index.
+/// How an index becomes a WorkItem when no explicit list is given. Heads come in sections whose
+/// keys and values fit the L2 cache; inside a section the query tile is the outer index.
 struct Schedule {
   const WorkItem* list;  ///< explicit items, or null
   u32* counters;         ///< two zeros, zero again when the kernel ends: items taken, blocks done
   i32 items;
   i32 q_tiles;
-  i32 section_heads;  ///< query heads of all batches in a section
+  i32 section_heads;    ///< query heads of all batches in a section
   i32 last_tile_first;  ///< nonzero: query tiles descend, which is longest first for a causal mask
 };
 
@@ -40,7 +42,7 @@ struct Extents {
 
 template <int kQueryTile>
 __device__ __forceinline__ WorkItem decode_item(const Schedule& schedule, const Extents& extents,
-                                            i32 index) {
+                                                i32 index) {
   if (schedule.list != nullptr) return schedule.list[index];
   const i32 all_heads = extents.batches * extents.query_heads;
   const i32 section = index / (schedule.section_heads * schedule.q_tiles);

@@ -1,11 +1,13 @@
-// Hands the tensor cores from one consumer warpgroup to the next, so that the softmax of one runs under the products of another.
+// Hands the tensor cores from one consumer warpgroup to the next, so that the softmax of one runs
+// under the products of another.
 #pragma once
 
 #include "ptx/named_barrier.cuh"
 
 namespace tilewright::cuda {
 
-/// Barrier kFirstId + w opens when warpgroup w may issue its products; 256 threads: 128 that wait, 128 that pass the turn.
+/// Barrier kFirstId + w opens when warpgroup w may issue its products; 256 threads: 128 that wait,
+/// 128 that pass the turn.
 template <int kWarpgroups, bool kEnabled>
 struct PingPong {
   static constexpr u32 kFirstId = 1;

@@ -49,7 +49,8 @@ __device__ __forceinline__ u32 count_up(u32* counter) {
   return old;
 }
 
-/// Adds one, wrapping to zero after `last`, and returns the old value; orders this thread's earlier accesses before it.
+/// Adds one, wrapping to zero after `last`, and returns the old value; orders this thread's earlier
+/// accesses before it.
 __device__ __forceinline__ u32 count_up_wrapping(u32* counter, u32 last) {
   u32 old;
   asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"

@@ -1,4 +1,5 @@
-// Fixed-width integers without a standard header: NVRTC compiles kernels that include nothing from outside kernels/cuda.
+// Fixed-width integers without a standard header: NVRTC compiles kernels that include nothing from
+// outside kernels/cuda.
 #pragma once
 
 namespace tilewright::cuda {

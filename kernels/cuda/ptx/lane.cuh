@@ -29,21 +29,27 @@ __device__ __forceinline__ u32 blocks_in_grid() {
 template <u32 kMask>
 __device__ __forceinline__ float shuffle_xor(float value) {
   float other;
-  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(other) : "f"(value), "n"(kMask));
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;"
+               : "=f"(other)
+               : "f"(value), "n"(kMask));
   return other;
 }
 
 template <u32 kMask>
 __device__ __forceinline__ u32 shuffle_xor(u32 value) {
   u32 other;
-  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(other) : "r"(value), "n"(kMask));
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;"
+               : "=r"(other)
+               : "r"(value), "n"(kMask));
   return other;
 }
 
 /// The value held by `lane`, in every lane; also how a value becomes uniform for the compiler.
 __device__ __forceinline__ u32 broadcast(u32 value, u32 lane) {
   u32 other;
-  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(other) : "r"(value), "r"(lane));
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;"
+               : "=r"(other)
+               : "r"(value), "r"(lane));
   return other;
 }
 
@@ -58,14 +64,17 @@ __device__ __forceinline__ u32 ballot(bool predicate) {
 __device__ __forceinline__ bool any(bool predicate) {
   u32 result;
   asm volatile(
-      "{ .reg .pred p, q; setp.ne.u32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, 1, "
+      "{ .reg .pred p, q; setp.ne.u32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, "
+      "1, "
       "0, q; }"
       : "=r"(result)
       : "r"(static_cast<u32>(predicate)));
   return result != 0;
 }
 
-__device__ __forceinline__ void sync_warp() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
+__device__ __forceinline__ void sync_warp() {
+  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
 
 /// Index of the highest set bit; `bits` is not zero.
 __device__ __forceinline__ u32 highest_bit(u32 bits) {

@@ -3,7 +3,8 @@
 
 #include "ptx/shared_address.cuh"
 
-// A build that hunts a deadlock defines this to a count of retries after which a wait traps; 0 waits for ever.
+// A build that hunts a deadlock defines this to a count of retries after which a wait traps; 0
+// waits for ever.
 #ifndef TILEWRIGHT_WAIT_LIMIT
 #define TILEWRIGHT_WAIT_LIMIT 0
 #endif
@@ -36,17 +37,19 @@ __device__ __forceinline__ void arrive(Mbarrier barrier) {
 
 /// Arrives and announces how many bytes of asynchronous copies the phase still has to receive.
 __device__ __forceinline__ void arrive_expect_bytes(Mbarrier barrier, u32 bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                   barrier.address.bytes),
-               "r"(bytes)
-               : "memory");
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier.address.bytes),
+      "r"(bytes)
+      : "memory");
 }
 
-/// True once the phase of this parity has completed; the hardware may suspend the thread for a while.
+/// True once the phase of this parity has completed; the hardware may suspend the thread for a
+/// while.
 __device__ __forceinline__ bool phase_done(Mbarrier barrier, u32 parity) {
   u32 done;
   asm volatile(
-      "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+      "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; "
+      "}"
       : "=r"(done)
       : "r"(barrier.address.bytes), "r"(parity)
       : "memory");

@@ -23,7 +23,8 @@ __device__ __forceinline__ void arrive(NamedBarrier barrier) {
 __device__ __forceinline__ bool sync_any(NamedBarrier barrier, bool predicate) {
   u32 result;
   asm volatile(
-      "{ .reg .pred p, q; setp.ne.u32 p, %3, 0; bar.red.or.pred q, %1, %2, p; selp.u32 %0, 1, 0, q; }"
+      "{ .reg .pred p, q; setp.ne.u32 p, %3, 0; bar.red.or.pred q, %1, %2, p; selp.u32 %0, 1, 0, "
+      "q; }"
       : "=r"(result)
       : "r"(barrier.id), "r"(barrier.threads), "r"(static_cast<u32>(predicate))
       : "memory");

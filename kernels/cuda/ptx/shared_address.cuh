@@ -5,7 +5,8 @@
 
 namespace tilewright::cuda::ptx {
 
-/// Byte address inside the block's shared window; a plain integer so that descriptors and barriers can be computed from it.
+/// Byte address inside the block's shared window; a plain integer so that descriptors and barriers
+/// can be computed from it.
 struct SharedAddress {
   u32 bytes;
 

@@ -1,5 +1,5 @@
-// Ordering of warpgroup matrix instructions; the instructions themselves are in ptx/wgmma/, a file per shape.
-// PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
+// Ordering of warpgroup matrix instructions; the instructions themselves are in ptx/wgmma/, a file
+// per shape. PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
 #pragma once
 
 #include "ptx/numbers.cuh"
@@ -25,7 +25,8 @@ __device__ __forceinline__ void matrix_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-/// Pins a register that a running matrix instruction reads or writes: the compiler moves no use of it across this point.
+/// Pins a register that a running matrix instruction reads or writes: the compiler moves no use of
+/// it across this point.
 __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value)::"memory"); }
 __device__ __forceinline__ void pin(u32& value) { asm volatile("" : "+r"(value)::"memory"); }
 

@@ -1,5 +1,5 @@
-// A 64-row fp32 accumulator of one warpgroup, and the only place that knows which element a thread holds.
-// PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.
+// A 64-row fp32 accumulator of one warpgroup, and the only place that knows which element a thread
+// holds. PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.
 #pragma once
 
 #include "ptx/lane.cuh"
@@ -43,7 +43,8 @@ struct Accumulator {
     return lane.first_column + column_offset(e);
   }
 
-  /// How many of the thread's columns in a row are smaller than `bound`, which may lie outside the tile.
+  /// How many of the thread's columns in a row are smaller than `bound`, which may lie outside the
+  /// tile.
   static __device__ __forceinline__ i32 columns_below(FragmentLane lane, i32 bound) {
     const i32 inside = min(max(bound, 0), kColumns);
     return inside / 8 * 2 + min(max(inside % 8 - lane.first_column, 0), 2);
@@ -54,7 +55,8 @@ struct Accumulator {
     for (int e = 0; e < kElements; ++e) value[e] = 0.0f;
   }
 
-  /// Keeps the compiler from moving uses of the values across this point while matrix instructions run.
+  /// Keeps the compiler from moving uses of the values across this point while matrix instructions
+  /// run.
   __device__ __forceinline__ void pin() {
 #pragma unroll
     for (int e = 0; e < kElements; ++e) ptx::pin(value[e]);

@@ -1,4 +1,5 @@
-// The two products of a key tile, as chains of matrix instructions that are issued here and waited for by the caller.
+// The two products of a key tile, as chains of matrix instructions that are issued here and waited
+// for by the caller.
 #pragma once
 
 #include "tile/accumulator.cuh"
@@ -16,12 +17,14 @@ __device__ __forceinline__ void issue_score_gemm(Accumulator<kColumns>& score,
   const u64 b = KeyTile::k_along_columns(key);
 #pragma unroll
   for (int step = 0; step < (kHeadDim + 15) / 16; ++step) {
-    ptx::Wgmma<kColumns>::shared_by_columns(Element{}, score.value, a + QueryTile::column_step(step),
+    ptx::Wgmma<kColumns>::shared_by_columns(Element{}, score.value,
+                                            a + QueryTile::column_step(step),
                                             b + KeyTile::column_step(step), step > 0);
   }
 }
 
-/// Issues out += probability value: probability [64, kRows] as A fragments in registers, value [kRows, Ev] in shared memory.
+/// Issues out += probability value: probability [64, kRows] as A fragments in registers, value
+/// [kRows, Ev] in shared memory.
 template <class Element, int kRows, int kValueDim>
 __device__ __forceinline__ void issue_value_gemm(Accumulator<kValueDim>& out,
                                                  const u32 (&probability)[kRows / 4],

@@ -1,6 +1,6 @@
-// Tiles in shared memory as the copy engine writes them and the matrix instructions read them: chunks of 64 columns
-// (128 bytes) one after the other, each chunk row-major with the 128-byte swizzle.
-// PTX ISA: "Shared Memory Matrix Layout", "Matrix Descriptor Format".
+// Tiles in shared memory as the copy engine writes them and the matrix instructions read them:
+// chunks of 64 columns (128 bytes) one after the other, each chunk row-major with the 128-byte
+// swizzle. PTX ISA: "Shared Memory Matrix Layout", "Matrix Descriptor Format".
 #pragma once
 
 #include "ptx/shared_address.cuh"
@@ -14,7 +14,8 @@ constexpr __device__ __host__ int round_up(int value, int multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// kRows x kColumns 16-bit elements; columns are stored up to the next multiple of 64, zero past the tensor's edge.
+/// kRows x kColumns 16-bit elements; columns are stored up to the next multiple of 64, zero past
+/// the tensor's edge.
 template <int kRows, int kColumns>
 struct SharedTile {
   static constexpr int kChunks = (kColumns + kChunkColumns - 1) / kChunkColumns;
