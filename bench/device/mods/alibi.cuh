@@ -24,12 +24,10 @@ struct EmittedMods : IdentityMods {
   static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) {
     return {};
   }
-  static __device__ __forceinline__ float exponent(const Bindings&, float product, float scale_log2,
-                                                   float minus_reference, const Head& head,
-                                                   const Row&, const Column&, const Diagonal&,
-                                                   const PairIndex& pair) {
-    const float at_base = head.slope_log2 * pair.distance_base + minus_reference;
-    return product * scale_log2 + (head.slope_log2 * pair.offset + at_base);
+  static __device__ __forceinline__ float exponent(const Bindings&,
+                                                   const ScoreSite<EmittedMods>& at) {
+    const float at_base = at.head.slope_log2 * at.pair.distance_base + at.minus_reference;
+    return at.product * at.scale_log2 + (at.head.slope_log2 * at.pair.offset + at_base);
   }
   static __device__ __forceinline__ KeyInterval interval(const Bindings&, const Head&, const Row&,
                                                          i32 i, int) {

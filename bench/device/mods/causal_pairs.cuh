@@ -7,9 +7,8 @@ namespace tilewright::cuda {
 struct EmittedMods : IdentityMods {
   static constexpr bool kHasMaskMod = true;
 
-  static __device__ __forceinline__ bool mask(const Bindings&, const Head&, const Row&,
-                                              const Column&, i32 i, i32 j) {
-    return j <= i;
+  static __device__ __forceinline__ bool mask(const Bindings&, const MaskSite<EmittedMods>& at) {
+    return at.j <= at.i;
   }
   static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&,
                                                        const TileBounds& t) {

@@ -32,12 +32,10 @@ struct EmittedMods : IdentityMods {
     const i32 index = min(max(i_minus_j, -bound.offset), bound.size - 1 - bound.offset);
     return {ptx::load(head.table + index)};
   }
-  static __device__ __forceinline__ float exponent(const Bindings&, float product, float scale_log2,
-                                                   float minus_reference, const Head&, const Row&,
-                                                   const Column&, const Diagonal& diagonal,
-                                                   const PairIndex&) {
-    const float bias = ptx::to_float(Bf16{}, diagonal.bits);
-    return product * scale_log2 + (bias * 1.44269504f + minus_reference);
+  static __device__ __forceinline__ float exponent(const Bindings&,
+                                                   const ScoreSite<EmittedMods>& at) {
+    const float bias = ptx::to_float(Bf16{}, at.diagonal.bits);
+    return at.product * at.scale_log2 + (bias * 1.44269504f + at.minus_reference);
   }
 };
 

@@ -20,12 +20,10 @@ struct EmittedMods : IdentityMods {
   static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) {
     return {};
   }
-  static __device__ __forceinline__ float exponent(const Bindings& bound, float product,
-                                                   float scale_log2, float minus_reference,
-                                                   const Head&, const Row&, const Column&,
-                                                   const Diagonal&, const PairIndex&) {
-    const float into = scale_log2 * (0.69314718f * bound.inverse_cap);
-    return ptx::tanh_fast(product * into) * (1.44269504f * bound.cap) + minus_reference;
+  static __device__ __forceinline__ float exponent(const Bindings& bound,
+                                                   const ScoreSite<EmittedMods>& at) {
+    const float into = at.scale_log2 * (0.69314718f * bound.inverse_cap);
+    return ptx::tanh_fast(at.product * into) * (1.44269504f * bound.cap) + at.minus_reference;
   }
   static __device__ __forceinline__ KeyInterval interval(const Bindings&, const Head&, const Row&,
                                                          i32 i, int) {

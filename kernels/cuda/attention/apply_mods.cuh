@@ -67,17 +67,18 @@ struct Exponents {
   i32 first_key;  ///< position of the thread's first column
 
   __device__ __forceinline__ float operator()(int e, float product, float minus_reference) const {
-    if constexpr (!Mods::kHasScoreMod)
+    if constexpr (!Mods::kHasScoreMod) {
       return ptx::fused(product, scale_log2, minus_reference);
-    else {
+    } else {
       const int slot = Score::row_slot(e);
       const i32 i = item.first_row + 8 * slot;
       const i32 j = first_key + Score::column_offset(e);
+      const typename Mods::Column column = Mods::column(bindings, item.head, j);
       const PairIndex pair = {i, j, static_cast<float>(first_key - i),
                               static_cast<float>(Score::column_offset(e))};
-      return Mods::exponent(bindings, product, scale_log2, minus_reference, item.head,
-                            item.row[slot], Mods::column(bindings, item.head, j), diagonal.at(e),
-                            pair);
+      const ScoreSite<Mods> site = {product,        scale_log2, minus_reference, item.head,
+                                    item.row[slot], column,     diagonal.at(e),  pair};
+      return Mods::exponent(bindings, site);
     }
   }
 };
@@ -130,8 +131,9 @@ __device__ __forceinline__ void apply_mask(Accumulator<kColumns>& score,
       bool live = keep.keeps(Score::order_in_row(e));
       if constexpr (kByPair) {
         const i32 j = kv_begin + Score::column(lane, e);
-        live = live && Mods::mask(bindings, item.head, item.row[slot],
-                                  Mods::column(bindings, item.head, j), i, j);
+        const typename Mods::Column column = Mods::column(bindings, item.head, j);
+        const MaskSite<Mods> site = {item.head, item.row[slot], column, i, j};
+        live = live && Mods::mask(bindings, site);
       }
       score.value[e] = live ? score.value[e] : dead;
     }

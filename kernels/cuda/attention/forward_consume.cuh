@@ -13,10 +13,10 @@
 // soon as its scores are there.
 #pragma once
 
-#include "attention/apply_mods.cuh"
 #include "attention/forward_layout.cuh"
 #include "attention/forward_store.cuh"
 #include "attention/range_alarm.cuh"
+#include "attention/tile_softmax.cuh"
 #include "pipeline/ping_pong.cuh"
 #include "tile/attention_gemms.cuh"
 
@@ -27,9 +27,6 @@ struct ForwardConsumer {
   using Layout = ForwardLayout<Variant>;
   using Element = typename Variant::Element;
   static constexpr int kKeyTile = Variant::kKeyTile;
-  /// The maximum is looked for among exponents, not among products: score_mod is not monotonic, nor
-  /// is a negative scale.
-  static constexpr bool kExponentsFirst = Mods::kHasScoreMod || Variant::kScalesFirst;
   static constexpr bool kDefersCheck = Variant::kDefersCheck && !Variant::kTracksMaximum;
   /// With a single query stage a deferred check would hold up the next item: its last tile must be
   /// right at once.
@@ -39,12 +36,11 @@ struct ForwardConsumer {
                                    (kLastIsPlain ? 0 : TileNote::kLast);
 
   const ForwardParams& params;
-  const typename Mods::Bindings& bindings;
   Layout layout;
   u32 warpgroup;
-  FragmentLane lane;
   PingPong<Layout::kWarpgroups, Variant::kPingPong> turns;
   RangeAlarm alarm;
+  TileSoftmax<Variant, Mods> softmax;
   RingPosition<Layout::kKeyStages> key_at{};
   RingPosition<Layout::kValueStages> value_at{};
   RingPosition<Layout::kQueryStages> query_at{};
@@ -52,10 +48,6 @@ struct ForwardConsumer {
   Accumulator<kKeyTile> score;
   Accumulator<Variant::kValueDim> out;
   u32 probability[kKeyTile / 4];
-  OnlineSoftmax<Variant> softmax;
-  float tile_sum[kRowsPerThread];  ///< of `probability`, not yet in the softmax
-  ModsOfItem<Mods> mods;
-  DiagonalValues<Mods, kKeyTile> diagonals;
   bool store_waits = false;  ///< `out` belongs to the item before the current one
   u32 store_slot = 0;
   FinishedRows store_rows;
@@ -81,14 +73,13 @@ struct ForwardConsumer {
   /// The first tile of all has no product to run beside.
   __device__ __forceinline__ void open_stream(TileNote tile) {
     out.clear();
-    softmax.reset();
-    load_mods(tile);
-    load_diagonals(tile);
+    softmax.start_item(layout.item(tile.item_slot()), row_in_item());
+    softmax.load_diagonals(tile);
     await_query();
     scores_now(key_at.stage, query_at.stage);
     if (!kDefersCheck) release_key(tile, key_at.stage, query_at.stage);
     float factor[kRowsPerThread];
-    to_probabilities(tile, factor);
+    softmax.to_probabilities(score, tile, factor);
     end_step(tile);
   }
 
@@ -104,11 +95,11 @@ struct ForwardConsumer {
       issue_scores(key_at.stage, query_at.stage);
       issue_product(tile, next);
       float factor[kRowsPerThread];
-      const bool rescales = !kDefersCheck && raise(next, factor);
-      exponentiate(next, kExponentsFirst && !kDefersCheck);
+      const bool rescales = !kDefersCheck && softmax.raise(score, next, factor);
+      softmax.exponentiate(score, next, softmax.kExponentsFirst && !kDefersCheck);
       // Without deferral this never happens but for NaN, and nobody reads the alarm; it still keeps
       // the exponentials in front of the wait for the product that runs beside them.
-      if (ptx::any(!softmax.in_range(tile_sum))) alarm.raise();
+      if (!softmax.warp_in_range()) alarm.raise();
       finish_value();
       if (rescales) rescale(factor);
       end_step(next);
@@ -131,10 +122,10 @@ struct ForwardConsumer {
     issue_product(tile, next);
     if (tile.last()) start_item(tile, next);
     float factor[kRowsPerThread];
-    const bool rescales = to_probabilities(next, factor);
+    const bool rescales = softmax.to_probabilities(score, next, factor);
     // Nobody needs the answer: the vote keeps the exponentials in front of the wait for the product
     // that runs beside them.
-    ptx::sync_any(alarm.together, !softmax.in_range(tile_sum));
+    ptx::sync_any(alarm.together, !softmax.rows.in_range(softmax.tile_sum));
     finish_value();
     if (rescales && !tile.last()) rescale(factor);
     end_step(next);
@@ -148,16 +139,16 @@ struct ForwardConsumer {
     issue_value();
     ptx::matrix_commit();
     turns.pass_turn();
-    if (!next.first()) load_diagonals(next);
+    if (!next.first()) softmax.load_diagonals(next);
     ptx::matrix_wait<1>();
     score.pin();
     if (!kDefersCheck) release_key(next, key_at.stage, query_at.stage);
-    softmax.add(tile_sum);
+    softmax.add_tile_sum();
   }
 
   /// `tile` has become probabilities.
   __device__ __forceinline__ void end_step(TileNote tile) {
-    softmax.pack(score, probability);
+    softmax.rows.pack(score, probability);
     key_at.advance();
     if (tile.last()) {
       if (!kLastIsPlain) release(layout.query_ring(warpgroup).empty(query_at.stage));
@@ -169,12 +160,11 @@ struct ForwardConsumer {
   /// The rows of the item that ends with `tile` are finished, but for the product under way; their
   /// store waits for that.
   __device__ __forceinline__ void start_item(TileNote tile, TileNote next) {
-    store_rows = finish_rows(softmax);
+    store_rows = finish_rows(softmax.rows);
     store_slot = tile.item_slot();
     store_waits = true;
-    softmax.reset();
-    load_mods(next);
-    load_diagonals(next);
+    softmax.start_item(layout.item(next.item_slot()), row_in_item());
+    softmax.load_diagonals(next);
   }
 
   __device__ __forceinline__ void close_stream(TileNote tile) {
@@ -188,8 +178,8 @@ struct ForwardConsumer {
     ptx::matrix_commit();
     turns.pass_turn();
     finish_value();
-    softmax.add(tile_sum);
-    store_rows = finish_rows(softmax);
+    softmax.add_tile_sum();
+    store_rows = finish_rows(softmax.rows);
     store_slot = tile.item_slot();
     store_finished();
   }
@@ -198,11 +188,11 @@ struct ForwardConsumer {
   /// range somewhere.
   __device__ __forceinline__ void redo(TileNote tile) {
     alarm.reset();
-    load_diagonals(tile);
+    softmax.load_diagonals(tile);
     scores_now(key_at.previous(), held_query(tile));
     float factor[kRowsPerThread];
-    if (to_probabilities(tile, factor)) rescale(factor);
-    softmax.pack(score, probability);
+    if (softmax.to_probabilities(score, tile, factor)) rescale(factor);
+    softmax.rows.pack(score, probability);
   }
 
   /// A barrier of at least this warpgroup: alarms raised before it are seen after it.
@@ -240,16 +230,8 @@ struct ForwardConsumer {
     if (tile.last()) release(layout.query_ring(warpgroup).empty(query_stage));
   }
 
-  __device__ __forceinline__ void load_mods(TileNote tile) {
-    mods.load(bindings, layout.item(tile.item_slot()), row_in_item());
-  }
-
-  __device__ __forceinline__ void load_diagonals(TileNote tile) {
-    diagonals.load(bindings, mods, lane, tile.kv_begin);
-  }
-
   __device__ __forceinline__ i32 row_in_item() const {
-    return static_cast<i32>(warpgroup) * kWarpgroupRows + lane.first_row;
+    return static_cast<i32>(warpgroup) * kWarpgroupRows + softmax.lane.first_row;
   }
 
   __device__ __forceinline__ void issue_scores(u32 key_stage, u32 query_stage) {
@@ -290,50 +272,13 @@ struct ForwardConsumer {
     if (ptx::thread_in_block() % 32 == 0) ptx::arrive(empty);
   }
 
-  /// Mods, mask and softmax of any tile. True: the products before this tile must be multiplied by
-  /// `factor`.
-  __device__ __forceinline__ bool to_probabilities(TileNote tile, float (&factor)[kRowsPerThread]) {
-    if (!kExponentsFirst && tile.partial()) mask(tile);
-    const bool rescales = raise(tile, factor);
-    exponentiate(tile, kExponentsFirst);
-    return rescales;
-  }
-
-  /// Follows the maximum of the tile; where products do not tell it, `score` becomes exponents
-  /// without a reference first.
-  __device__ __forceinline__ bool raise(TileNote tile, float (&factor)[kRowsPerThread]) {
-    if (!kExponentsFirst) return softmax.raise(score, params.scale_log2, factor);
-    const Exponents<Mods, kKeyTile> exponent = exponents(tile);
-#pragma unroll
-    for (int e = 0; e < score.kElements; ++e) score.value[e] = exponent(e, score.value[e], 0.0f);
-    if (tile.partial()) mask(tile);
-    return softmax.raise(score, 1.0f, factor);
-  }
-
-  /// Selects after score_mod (semantics R3): whatever a dead pair held is dropped.
-  __device__ __forceinline__ void mask(TileNote tile) {
-    apply_mask<Mods>(score, bindings, mods, lane, tile.kv_begin);
-  }
-
-  __device__ __forceinline__ void exponentiate(TileNote tile, bool has_exponents) {
-    if (has_exponents) {
-      softmax.exponentiate(score, [](int, float x, float shift) { return x + shift; }, tile_sum);
-    } else {
-      softmax.exponentiate(score, exponents(tile), tile_sum);
-    }
-  }
-
-  __device__ __forceinline__ Exponents<Mods, kKeyTile> exponents(TileNote tile) const {
-    return {bindings, mods, diagonals, params.scale_log2, tile.kv_begin + lane.first_column};
-  }
-
   __device__ __forceinline__ void rescale(const float (&factor)[kRowsPerThread]) {
 #pragma unroll
     for (int e = 0; e < out.kElements; ++e) out.value[e] *= factor[out.row_slot(e)];
   }
 
   __device__ __forceinline__ void store_finished() {
-    store_item<Variant>(params, layout.item(store_slot), lane, row_in_item(), store_rows, out);
+    store_item<Variant>(params, layout.item(store_slot), row_in_item(), store_rows, out);
     ptx::sync_warp();
     release(layout.item_ring().empty(store_slot));
     out.clear();

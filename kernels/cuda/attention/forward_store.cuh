@@ -77,8 +77,7 @@ __device__ __forceinline__ void store_row(const Accumulator<kValueDim>& out, int
 
 template <class Variant>
 __device__ __forceinline__ void store_item(const ForwardParams& params, const WorkItem& item,
-                                           FragmentLane lane, i32 row_in_item,
-                                           const FinishedRows& done,
+                                           i32 row_in_item, const FinishedRows& done,
                                            const Accumulator<Variant::kValueDim>& out) {
   const OutputStrides& o = params.out_strides;
   const OutputStrides& l = params.lse_strides;
@@ -91,7 +90,7 @@ __device__ __forceinline__ void store_item(const ForwardParams& params, const Wo
     const bool inside = row < item.q_end;
     store_row<typename Variant::Element>(out, slot, done.inverse_sum[slot], out_head + row * o.row,
                                          inside);
-    if (!inside || lane.first_column != 0) continue;
+    if (!inside || ptx::thread_in_block() % 4 != 0) continue;
     if (params.lse != nullptr) ptx::store(params.lse + lse_head + row * l.row, done.lse[slot]);
     if constexpr (Variant::kTracksMaximum) {
       ptx::store(params.max_scores + lse_head + row * l.row, done.maximum[slot]);

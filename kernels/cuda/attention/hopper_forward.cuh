@@ -1,6 +1,6 @@
 // Attention forward for sm_90a.
 //
-// Formula    S = Q K^T; T = score_mod(scale S) where mask_mod holds, else -inf; O = softmax(T) V;
+// Formula    S = Q K^T, T = score_mod(scale S) where mask_mod holds, else -inf, O = softmax(T) V,
 // lse = ln sum e^T. Pipeline   one producer warpgroup (one warp works), kWarpgroups consumers of 64
 // query rows each, blocks persist:
 //
@@ -61,13 +61,9 @@ __device__ __forceinline__ void hopper_forward(const ForwardParams& params,
     ptx::grow_registers<Layout::kConsumerRegisters>();
     const u32 warpgroup = role - 1;
     const ptx::NamedBarrier alone = {1 + Layout::kWarpgroups + warpgroup, 128};
-    ForwardConsumer<Variant, Mods>{params,
-                                   bindings,
-                                   layout,
-                                   warpgroup,
-                                   FragmentLane::of_thread(),
-                                   {warpgroup},
-                                   {layout.alarms(warpgroup), alone}}
+    const TileSoftmax<Variant, Mods> softmax = {params, bindings, FragmentLane::of_thread()};
+    ForwardConsumer<Variant, Mods>{
+        params, layout, warpgroup, {warpgroup}, {layout.alarms(warpgroup), alone}, softmax}
         .run();
   }
 }

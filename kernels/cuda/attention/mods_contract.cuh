@@ -34,15 +34,37 @@ struct PairIndex {
   float offset;
 };
 
-/// No score_mod, no mask_mod. An emitted struct has these members, and further
-///   float exponent(bindings, float product, float scale_log2, float minus_reference, head, row,
-///   column, diagonal, PairIndex)
-///       if kHasScoreMod: log2(e) * score_mod(scale * product) + minus_reference, where scale_log2
-///       = scale * log2(e). The emitter folds the factors and the addend into the expression, which
-///       is what makes an affine score_mod cost one instruction.
-///   bool mask(bindings, head, row, column, i32 i, i32 j)              if kHasMaskMod and
-///   kRowIntervals == 0 KeyInterval interval(bindings, head, row, i32 i, int which)       if
-///   kRowIntervals > 0
+/// Everything a mask may look at.
+template <class Mods>
+struct MaskSite {
+  const typename Mods::Head& head;
+  const typename Mods::Row& row;
+  const typename Mods::Column& column;
+  i32 i;
+  i32 j;
+};
+
+/// Everything a score_mod may look at, and the factors and the addend that it folds into its
+/// expression.
+template <class Mods>
+struct ScoreSite {
+  float product;          ///< <query[i], key[j]>, not scaled
+  float scale_log2;       ///< scale * log2(e)
+  float minus_reference;  ///< to be added to the result
+  const typename Mods::Head& head;
+  const typename Mods::Row& row;
+  const typename Mods::Column& column;
+  const typename Mods::Diagonal& diagonal;
+  PairIndex pair;
+};
+
+/// No score_mod, no mask_mod. An emitted struct has these members, and
+///   - `float exponent(const Bindings&, const ScoreSite<Self>&)` if kHasScoreMod: log2(e) times
+///   score_mod(scale * product), plus
+///     minus_reference. Folding is what makes an affine score_mod cost one instruction a score.
+///   - `bool mask(const Bindings&, const MaskSite<Self>&)` if kHasMaskMod and kRowIntervals is 0
+///   - `KeyInterval interval(const Bindings&, const Head&, const Row&, i32 i, int which)` if
+///   kRowIntervals is not 0
 struct IdentityMods {
   /// Captured tensors (64-bit bases) and numbers: the kernel's second parameter.
   struct Bindings {};

@@ -1,0 +1,84 @@
+// From the products of a key tile to its probabilities: mods, mask, softmax.
+#pragma once
+
+#include "attention/apply_mods.cuh"
+#include "attention/forward_layout.cuh"
+#include "attention/forward_params.cuh"
+#include "attention/online_softmax.cuh"
+
+namespace tilewright::cuda {
+
+template <class Variant, class Mods>
+struct TileSoftmax {
+  static constexpr int kKeyTile = Variant::kKeyTile;
+  /// The maximum is looked for among exponents, not among products: score_mod is not monotonic, nor
+  /// is a negative scale.
+  static constexpr bool kExponentsFirst = Mods::kHasScoreMod || Variant::kScalesFirst;
+
+  const ForwardParams& params;
+  const typename Mods::Bindings& bindings;
+  FragmentLane lane;
+  OnlineSoftmax<Variant> rows;
+  float tile_sum[kRowsPerThread];  ///< of the latest tile, not yet in `rows`
+  ModsOfItem<Mods> item;
+  DiagonalValues<Mods, kKeyTile> diagonals;
+
+  __device__ __forceinline__ void start_item(const WorkItem& next, i32 row_in_item) {
+    rows.reset();
+    item.load(bindings, next, row_in_item);
+  }
+
+  __device__ __forceinline__ void load_diagonals(TileNote tile) {
+    diagonals.load(bindings, item, lane, tile.kv_begin);
+  }
+
+  __device__ __forceinline__ void add_tile_sum() { rows.add(tile_sum); }
+
+  /// Whether every probability of the latest tile is in range, for the whole warp.
+  __device__ __forceinline__ bool warp_in_range() const {
+    return !ptx::any(!rows.in_range(tile_sum));
+  }
+
+  /// Any tile. True: the products before this tile must be multiplied by `factor`.
+  __device__ __forceinline__ bool to_probabilities(Accumulator<kKeyTile>& score, TileNote tile,
+                                                   float (&factor)[kRowsPerThread]) {
+    if (!kExponentsFirst && tile.partial()) mask(score, tile);
+    const bool rescales = raise(score, tile, factor);
+    exponentiate(score, tile, kExponentsFirst);
+    return rescales;
+  }
+
+  /// Follows the maximum of the tile; where products do not tell it, `score` becomes exponents
+  /// without a reference first.
+  __device__ __forceinline__ bool raise(Accumulator<kKeyTile>& score, TileNote tile,
+                                        float (&factor)[kRowsPerThread]) {
+    if (!kExponentsFirst) return rows.raise(score, params.scale_log2, factor);
+    const Exponents<Mods, kKeyTile> exponent = exponents(tile);
+#pragma unroll
+    for (int e = 0; e < score.kElements; ++e) score.value[e] = exponent(e, score.value[e], 0.0f);
+    if (tile.partial()) mask(score, tile);
+    return rows.raise(score, 1.0f, factor);
+  }
+
+  /// Probabilities of a tile without dead pairs, or of one whose exponents are there already.
+  __device__ __forceinline__ void exponentiate(Accumulator<kKeyTile>& score, TileNote tile,
+                                               bool has_exponents) {
+    if (has_exponents) {
+      rows.exponentiate(score, [](int, float x, float shift) { return x + shift; }, tile_sum);
+    } else {
+      rows.exponentiate(score, exponents(tile), tile_sum);
+    }
+  }
+
+ private:
+  /// Selects after score_mod (semantics R3): whatever a dead pair held is dropped.
+  __device__ __forceinline__ void mask(Accumulator<kKeyTile>& score, TileNote tile) const {
+    apply_mask<Mods>(score, bindings, item, lane, tile.kv_begin);
+  }
+
+  __device__ __forceinline__ Exponents<Mods, kKeyTile> exponents(TileNote tile) const {
+    return {bindings, item, diagonals, params.scale_log2, tile.kv_begin + lane.first_column};
+  }
+};
+
+}  // namespace tilewright::cuda
