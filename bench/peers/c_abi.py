@@ -1,0 +1,63 @@
+"""libtilewright through its C interface, for benchmarks that time it beside a peer in one process."""
+
+import ctypes as c
+
+DTYPES = {"float64": 0, "float32": 1, "float16": 2, "bfloat16": 3, "int32": 6}
+
+
+class Tensor(c.Structure):
+    _fields_ = [
+        ("data", c.c_void_p),
+        ("dtype", c.c_int),
+        ("rank", c.c_int32),
+        ("shape", c.POINTER(c.c_int64)),
+        ("strides", c.POINTER(c.c_int64)),
+        ("device", c.c_int),
+        ("device_ordinal", c.c_int32),
+    ]
+
+
+class Inputs(c.Structure):
+    _fields_ = [("query", Tensor), ("key", Tensor), ("value", Tensor)]
+
+
+class Outputs(c.Structure):
+    _fields_ = [("out", Tensor), ("lse", c.POINTER(Tensor)), ("max_scores", c.POINTER(Tensor))]
+
+
+def tensor(array):
+    """A descriptor of a torch tensor; the tensor must outlive it."""
+    rank = array.dim()
+    extents = (c.c_int64 * rank)(*array.shape)
+    strides = (c.c_int64 * rank)(*array.stride())
+    name = str(array.dtype).removeprefix("torch.")
+    return Tensor(array.data_ptr(), DTYPES[name], rank, extents, strides, 0, 0)
+
+
+class Engine:
+    """One engine; forward() runs a text program on torch tensors."""
+
+    def __init__(self, library_path):
+        self.library = c.CDLL(library_path)
+        self.library.tw_last_error.restype = c.c_char_p
+        self.engine = c.c_void_p()
+        self.check(self.library.tw_engine_create(None, c.byref(self.engine)))
+
+    def check(self, status):
+        if status != 0:
+            raise RuntimeError(self.library.tw_last_error().decode())
+
+    def program(self, text, **captures):
+        """Parses `text` and binds torch tensors to its captures by name."""
+        program = c.c_void_p()
+        encoded = text.encode()
+        self.check(self.library.tw_program_parse(encoded, c.c_size_t(len(encoded)), c.byref(program)))
+        for name, array in captures.items():
+            view = tensor(array)
+            self.check(self.library.tw_program_bind(program, name.encode(), c.byref(view)))
+        return program
+
+    def forward(self, program, query, key, value, out):
+        inputs = Inputs(tensor(query), tensor(key), tensor(value))
+        outputs = Outputs(tensor(out), None, None)
+        self.check(self.library.tw_forward(self.engine, program, c.byref(inputs), c.byref(outputs), None))
