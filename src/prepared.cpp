@@ -234,8 +234,9 @@ void Prepared::require_allowed(const std::string& kernel) const {
 std::shared_ptr<const MaskMap> Prepared::map(const Program& program, const Problem& problem) {
   const bool one_tile =
       problem.q_len <= plan_.q_tile_rows && problem.kv_len <= plan_.kv_tile_tokens;
-  if (!program.has_mask_mod() || one_tile || problem.q_len == 0 || problem.kv_len == 0)
-    return nullptr;
+  const bool no_pairs =
+      problem.batch == 0 || problem.query_heads == 0 || problem.q_len == 0 || problem.kv_len == 0;
+  if (!program.has_mask_mod() || one_tile || no_pairs) return nullptr;
   const Digest key = memo_key(program, problem);
   if (!tables_decide_)
     if (Memo memo = recall(key); memo.map) return memo.map;

@@ -17,6 +17,12 @@ namespace {
 /// Rows of a query tile: near this many, a multiple of the micro-kernel's.
 constexpr std::int64_t kTargetRows = 64;
 
+/// The faster the products, the longer the tile that hides loading and storing the output rows.
+std::int64_t kv_tile_tokens(const MicroKernel& kernel) {
+  if (kernel.isa == Isa::kAmx) return 512;
+  return kernel.compute == DType::kBF16 ? 256 : 128;
+}
+
 plan::KernelRow kernel_row(const MicroKernel& kernel, std::optional<Isa> forced) {
   plan::KernelRow row;
   row.name = kernel.name;
@@ -25,7 +31,7 @@ plan::KernelRow kernel_row(const MicroKernel& kernel, std::optional<Isa> forced)
   row.max_head_dim = kMaxHeadDim;
   row.q_tile_rows =
       std::max<std::int64_t>(1, kTargetRows / kernel.row_multiple) * kernel.row_multiple;
-  row.kv_tile_tokens = kernel.compute == DType::kBF16 ? 256 : 128;
+  row.kv_tile_tokens = kv_tile_tokens(kernel);
   // A row of the portable instruction set serves where nothing faster can, and so does every row
   // without generated code.
   row.fast = kernel.isa != Isa::kPortable && jit::is_available();
@@ -40,7 +46,7 @@ PassVariant pass_variant(const MicroKernel& kernel, backends::Variant variant) {
   PassVariant pass;
   pass.is_f64 = kernel.accumulator == DType::kF64;
   pass.prob = kernel.compute == DType::kBF16 ? ProbType::kBF16
-                                                  : (pass.is_f64 ? ProbType::kF64 : ProbType::kF32);
+                                             : (pass.is_f64 ? ProbType::kF64 : ProbType::kF32);
   pass.fits_int32 = variant.fits_int32;
   pass.checked = variant.checked;
   return pass;

@@ -15,9 +15,11 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Score and prob tiles are padded to 16 columns (the score pass) and to the kernel's panel width.
+/// Score and prob tiles are padded to 16 columns (the score pass), to the kernel's panel width and
+/// to its depth.
 std::int64_t padded_score_cols(const MicroKernel& kernel, std::int64_t cols) {
-  return round_up(cols, std::max<std::int64_t>(16, kernel.column_multiple));
+  return round_up(cols,
+                  std::max({std::int64_t{16}, kernel.column_multiple, kernel.depth_multiple}));
 }
 
 }  // namespace
@@ -39,9 +41,10 @@ ForwardLayout forward_layout(const ForwardCall& call) {
       static_cast<std::size_t>(layout.chunks) * (layout.key_chunk_bytes + layout.value_chunk_bytes);
   layout.query_bytes = aligned(packed_query_bytes(kernel, rows, problem.head_dim));
   layout.score_bytes = aligned(rows * layout.score_cols * layout.real_bytes);
-  const bool shares = layout.direct || kernel.compute == kernel.accumulator;
-  layout.prob_bytes =
-      shares ? 0 : aligned(rows * layout.score_cols * static_cast<std::int64_t>(size_bytes(kernel.compute)));
+  const bool shares = kernel.compute == kernel.accumulator;
+  layout.prob_bytes = shares ? 0
+                             : aligned(rows * layout.score_cols *
+                                       static_cast<std::int64_t>(size_bytes(kernel.compute)));
   layout.out_bytes = aligned(rows * layout.out_cols * layout.real_bytes);
   layout.statistics_bytes = aligned(rows * layout.real_bytes);
   layout.worker_bytes = layout.query_bytes + layout.score_bytes + layout.prob_bytes +

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/half.h"
 
 namespace tilewright::cpu {
 
@@ -49,7 +50,10 @@ RowTile::RowTile(const ForwardCall& call, const ForwardLayout& layout, char* mem
   sum_ = take(layout.statistics_bytes);
   alpha_ = take(layout.statistics_bytes);
   column_scratch_ = memory;
-  prob_bytes_ = layout.prob_bytes == 0 ? layout.real_bytes : static_cast<std::int64_t>(size_bytes(call.kernel->compute));
+  prob_bytes_ = layout.prob_bytes == 0
+                    ? layout.real_bytes
+                    : static_cast<std::int64_t>(size_bytes(call.kernel->compute));
+  prob_multiple_ = std::max<std::int64_t>(16, call.kernel->depth_multiple);
   step_alignment_ = layout.direct ? 1 : std::max<std::int64_t>(16, call.kernel->column_multiple);
 }
 
@@ -134,7 +138,7 @@ void RowTile::score(const WorkItem& item, const KeyStep& step, const PackedHeads
 
 void RowTile::run_pass(const WorkItem& item, const KeyStep& step, PassFault& fault) {
   const LoadedPass::Run& pass = step.masked ? call_.pass->masked : call_.pass->full;
-  const std::int64_t prob_cols = (step.cols + 15) / 16 * 16;
+  const std::int64_t prob_cols = (step.cols + prob_multiple_ - 1) / prob_multiple_ * prob_multiple_;
   for (std::int64_t i = 0; i < item.heads; ++i) {
     const std::int64_t first = i * item.q_rows;
     const PassTile tile{.score = score_ + first * layout_.score_cols * layout_.real_bytes,
@@ -159,19 +163,42 @@ void RowTile::run_pass(const WorkItem& item, const KeyStep& step, PassFault& fau
   }
 }
 
+/// Direct products take P in the accumulator type; the score pass wrote it in the kernel's,
+/// narrower one.
+void RowTile::widen_prob(std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto* narrow = reinterpret_cast<const std::uint16_t*>(prob_) + r * layout_.score_cols;
+    auto* wide = reinterpret_cast<float*>(score_) + r * layout_.score_cols;
+    for (std::int64_t c = 0; c < cols; ++c) wide[c] = bf16_to_float(narrow[c]);
+  }
+}
+
+/// The factors of O, or null where no row's shift moved, which is nearly every step after a row's
+/// first.
+const void* RowTile::row_factors(std::int64_t rows) const {
+  const auto is_one = [](auto factor) { return factor == 1; };
+  const bool none_moved = layout_.real_bytes == 8
+                              ? std::all_of(reinterpret_cast<double*>(alpha_),
+                                            reinterpret_cast<double*>(alpha_) + rows, is_one)
+                              : std::all_of(reinterpret_cast<float*>(alpha_),
+                                            reinterpret_cast<float*>(alpha_) + rows, is_one);
+  return none_moved ? nullptr : alpha_;
+}
+
 void RowTile::output(const WorkItem& item, const KeyStep& step, const PackedHeads& packed) {
   const Problem& problem = *call_.problem;
   if (layout_.direct) {
     const std::int64_t kv_b = problem.kv_batch == 1 ? 0 : item.b;
     const TokenRange keys{step.kv_begin, step.kv_begin + step.cols};
+    if (prob_ != score_) widen_prob(item.rows(), step.cols);
     return call_.kernel->output_direct(
-        {.probability = prob_,
+        {.probability = score_,
          .probability_stride = layout_.score_cols,
          .rows = item.rows(),
          .value = head_matrix(call_.inputs->value, kv_b, item.h / problem.group(), keys),
          .output = out_,
          .output_stride = layout_.out_cols,
-         .row_factor = alpha_});
+         .row_factor = row_factors(item.rows())});
   }
   call_.kernel->output_tile(
       {.probability = prob_,
@@ -183,7 +210,7 @@ void RowTile::output(const WorkItem& item, const KeyStep& step, const PackedHead
        .kv_begin = step.kv_begin % call_.kv_tile_tokens,
        .output = out_,
        .output_stride = layout_.out_cols,
-       .row_factor = alpha_,
+       .row_factor = row_factors(item.rows()),
        .rows = item.rows(),
        .kv = step.cols,
        .columns = problem.value_dim});

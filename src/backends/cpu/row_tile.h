@@ -39,6 +39,8 @@ class RowTile {
   void score(const WorkItem& item, const KeyStep& step, const PackedHeads& packed);
   void run_pass(const WorkItem& item, const KeyStep& step, PassFault& fault);
   void output(const WorkItem& item, const KeyStep& step, const PackedHeads& packed);
+  void widen_prob(std::int64_t rows, std::int64_t cols);
+  const void* row_factors(std::int64_t rows) const;
   const char* chunk(const WorkItem& item, const KeyStep& step, const PackedHeads& packed) const;
   MatrixView query_view(const WorkItem& item) const;
   char* row(char* base, std::int64_t r) const { return base + r * layout_.real_bytes; }
@@ -55,6 +57,7 @@ class RowTile {
   char* alpha_;
   char* column_scratch_;
   std::int64_t prob_bytes_;
+  std::int64_t prob_multiple_;
   std::int64_t step_alignment_;
   std::vector<KeyStep> steps_;
 };
