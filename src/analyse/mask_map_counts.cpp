@@ -39,8 +39,7 @@ std::int64_t MaskMap::live_pairs() const {
   return state_->live_pairs;
 }
 
-/// Over the lists that are kept. A list that serves many heads whose masks differ cannot be: lists
-/// from outside with a mask are kept per head.
+/// Over the lists that are kept.
 std::int64_t MaskMap::count_live_pairs() const {
   if (!state_->classifier || state_->classifier->tape() == nullptr)
     return covered_pairs() / state_->copies();
@@ -51,15 +50,15 @@ std::int64_t MaskMap::count_live_pairs() const {
   analyse::PairCounter counter(program.structure(), program.bindings(), *state_->classifier,
                                domain);
   std::int64_t live = 0;
+  const auto add_block = [&](std::int64_t b, std::int64_t h, std::int64_t block) {
+    const TokenRange rows = state_->rows(block);
+    for (const Span& span : state_->spans_of(state_->list(b, h, block)))
+      live += span.full ? area(rows, span)
+                        : counter.count(state_->logical(b, h, rows, {span.kv_begin, span.kv_end}));
+  };
   for (std::int64_t b = 0; b < state_->batches; ++b)
     for (std::int64_t h = 0; h < state_->heads; ++h)
-      for (std::int64_t block = 0; block < state_->q_blocks; ++block) {
-        const TokenRange rows = state_->rows(block);
-        for (const Span* span = begin(b, h, block); span != end(b, h, block); ++span)
-          live += span->full
-                      ? area(rows, *span)
-                      : counter.count(state_->logical(b, h, rows, {span->kv_begin, span->kv_end}));
-      }
+      for (std::int64_t block = 0; block < state_->q_blocks; ++block) add_block(b, h, block);
   return live;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyse/exact_map.h"
 #include "ir/interpret.h"
 #include "tilewright/error.h"
 #include "tilewright/mask_map.h"
@@ -11,53 +12,8 @@
 namespace tilewright {
 namespace {
 
-struct Counted {
-  std::int64_t live = 0;
-  std::int64_t outside = 0;       ///< live pairs that no span covers
-  std::int64_t dead_in_full = 0;  ///< dead pairs in full spans
-};
-
-/// Compares a map with the mask pair by pair.
-Counted compare(const Program& program, const MaskMap& map) {
-  const MaskMapOptions& options = map.options();
-  ir::Interpreter interpreter(program.structure(), program.bindings());
-  Counted counted;
-  for (std::int64_t b = 0; b < options.batch; ++b)
-    for (std::int64_t h = 0; h < options.heads; ++h)
-      for (std::int64_t q = 0; q < options.q_len; ++q) {
-        std::vector<char> in_span(static_cast<std::size_t>(options.kv_len), 0);
-        const std::int64_t block = q / options.q_block;
-        std::int64_t last_end = 0;
-        for (const Span* span = map.begin(b, h, block); span != map.end(b, h, block); ++span) {
-          EXPECT_LT(span->kv_begin, span->kv_end);
-          EXPECT_LE(last_end, span->kv_begin);
-          EXPECT_LE(span->kv_end, options.kv_len);
-          last_end = span->kv_end;
-          for (std::int64_t kv = span->kv_begin; kv < span->kv_end; ++kv)
-            in_span[static_cast<std::size_t>(kv)] = span->full ? 2 : 1;
-        }
-        for (std::int64_t kv = 0; kv < options.kv_len; ++kv) {
-          const bool live = interpreter.mask({b, h, q + options.q_base, kv + options.kv_base});
-          const char found = in_span[static_cast<std::size_t>(kv)];
-          counted.live += live ? 1 : 0;
-          counted.outside += live && found == 0 ? 1 : 0;
-          counted.dead_in_full += !live && found == 2 ? 1 : 0;
-        }
-      }
-  return counted;
-}
-
 MaskMapOptions square(std::int64_t length, std::int64_t q_block = 128) {
   return {.q_len = length, .kv_len = length, .q_block = q_block};
-}
-
-void expect_exact(const Program& program, const MaskMapOptions& options) {
-  const MaskMap map = MaskMap::build(program, options);
-  const Counted counted = compare(program, map);
-  EXPECT_EQ(counted.outside, 0);
-  EXPECT_EQ(counted.dead_in_full, 0);
-  EXPECT_EQ(map.live_pairs(), counted.live);
-  EXPECT_LE(counted.live, map.covered_pairs());
 }
 
 Program causal() {
