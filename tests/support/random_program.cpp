@@ -171,6 +171,7 @@ class ProgramMaker {
 
   /// A condition under which the divisor is not 0, at times with another one.
   NodeId divisor_guard(NodeId divisor) {
+    if (options_.may_fault && random_.chance(0.3)) return pick(Type::kBool);
     const NodeId safe = graph_.apply(Op::ine, std::array{divisor, graph_.literal(std::int64_t{0})});
     if (!random_.chance(0.30)) return safe;
     return graph_.apply(Op::band, std::array{safe, pick(Type::kBool)});
@@ -199,6 +200,19 @@ class ProgramMaker {
     const NodeId index = pick(Type::kInt);
     const NodeId low = integer(random_.chance(0.50) ? 0 : -extent);
     const NodeId high = integer(extent - 1);
+    if (options_.may_fault && random_.chance(0.6)) {
+      // A guard that is right on one side only, or about a neighbour of the index.
+      indices.push_back(
+          random_.chance(0.5) ? index : graph_.apply(Op::isub, std::array{position(), position()}));
+      const NodeId about = random_.chance(0.7) ? indices.back() : position();
+      const NodeId below = graph_.apply(random_.chance(0.5) ? Op::ile : Op::ilt,
+                                        std::array{about, integer(extent - 1)});
+      guard = graph_.apply(Op::band, std::array{guard, below});
+      if (!random_.chance(0.6)) return;
+      const NodeId above = graph_.apply(Op::ile, std::array{position(), about});
+      guard = graph_.apply(Op::band, std::array{guard, above});
+      return;
+    }
     switch (random_.between(0, 2)) {
       case 0:
         indices.push_back(graph_.apply(Op::ifloor_mod, std::array{index, integer(extent), truth_}));

@@ -19,6 +19,7 @@ struct RandomProgramOptions {
   bool numbers = true;             ///< named and unnamed numbers
   bool fp64_captures = false;      ///< an fp64 table turns the whole mask to fp64
   bool exact_floats_only = false;  ///< no function of the maths library, whose last bits differ
+  bool may_fault = false;          ///< subscripts and divisors that some positions make invalid
   int mask_operations = 14;
   int score_operations = 14;
 };
