@@ -43,6 +43,26 @@ Token Lexer::take() {
   return taken;
 }
 
+bool Lexer::accept(std::string_view text) {
+  if (!current_.is(text)) return false;
+  take();
+  return true;
+}
+
+void Lexer::require(std::string_view text) {
+  if (!accept(text))
+    raise_parse_error(source_, current_.begin,
+                      {.what = "the text ends too soon or goes on wrongly",
+                       .expected = "'" + std::string(text) + "'"});
+}
+
+Token Lexer::require(TokenKind kind, std::string_view expected) {
+  if (current_.kind == kind) return take();
+  raise_parse_error(
+      source_, current_.begin,
+      {.what = "a part of the statement is missing", .expected = std::string(expected)});
+}
+
 void Lexer::skip_blanks() {
   while (at_ < source_.size()) {
     const char c = source_[at_];

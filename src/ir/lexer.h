@@ -36,6 +36,12 @@ class Lexer {
   const Token& following() const { return following_; }
   /// Returns the current token and moves on.
   Token take();
+  /// Takes the current token if it is this symbol or name.
+  bool accept(std::string_view text);
+  /// Takes the current token. Throws Error{kParse} unless it is this symbol or name, or of this
+  /// kind; `expected` says what belongs here.
+  void require(std::string_view text);
+  Token require(TokenKind kind, std::string_view expected);
   std::string_view source() const { return source_; }
 
  private:

@@ -1,16 +1,15 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "ir/build_syntax.h"
+#include "ir/declaration.h"
 #include "ir/lexer.h"
 #include "ir/number_text.h"
 #include "ir/parse_error.h"
-#include "ir/quoted_text.h"
 #include "ir/scope.h"
 #include "ir/syntax.h"
 #include "ir/text.h"
@@ -58,32 +57,24 @@ class ProgramReader {
                                        .expected = "an operator, or the end of the line"});
       lexer_.take();
     }
-    return graph_.finish(roots_);
+    return finish();
   }
 
  private:
+  /// Limits of programs, whoever writes them, are faults of the text here.
+  std::pair<Program, Bindings> finish() {
+    try {
+      return graph_.finish(roots_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnsupported) throw;
+      raise(0, {.what = error.parts().what,
+                .expected = error.parts().expected,
+                .hint = error.parts().hint});
+    }
+  }
+
   [[noreturn]] void raise(std::size_t begin, const ParseFault& fault) {
     raise_parse_error(lexer_.source(), begin, fault);
-  }
-
-  Token expect(TokenKind kind, std::string_view expected) {
-    if (lexer_.current().kind != kind)
-      raise(lexer_.current().begin,
-            {.what = "a part of the statement is missing", .expected = std::string(expected)});
-    return lexer_.take();
-  }
-
-  void expect_symbol(std::string_view symbol) {
-    if (!lexer_.current().is(symbol))
-      raise(lexer_.current().begin, {.what = "a part of the statement is missing",
-                                     .expected = "'" + std::string(symbol) + "'"});
-    lexer_.take();
-  }
-
-  bool accept(std::string_view symbol) {
-    if (!lexer_.current().is(symbol)) return false;
-    lexer_.take();
-    return true;
   }
 
   void set(std::string_view name, NodeId node) {
@@ -95,7 +86,7 @@ class ProgramReader {
     while (lexer_.current().kind == TokenKind::kNewline) lexer_.take();
     if (!lexer_.current().is("tilewright")) return;
     lexer_.take();
-    const Token version = expect(TokenKind::kInteger, "the version of the text form");
+    const Token version = lexer_.require(TokenKind::kInteger, "the version of the text form");
     if (version.text == std::to_string(kTextVersion)) return;
     raise(version.begin, {.what = "the program is written in an unknown version of the text form",
                           .expected = "version " + std::to_string(kTextVersion),
@@ -112,25 +103,20 @@ class ProgramReader {
     bare(first.begin, build_syntax(syntax, graph_, scope_, lexer_.source()));
   }
 
-  /// A name that a statement may give a new meaning to.
-  Token new_name() {
-    const Token name = expect(TokenKind::kName, "a name");
+  /// Variables may be assigned again; captures and names of fixed meaning may not.
+  void require_assignable(const Token& name) {
     const auto known = scope_.names.find(name.text);
     const bool capture = known != scope_.names.end() && known->second.kind == Named::Kind::kCapture;
     if (is_reserved(name.text) || capture) raise_taken(name);
     if (name.text.size() > kMaxNameBytes)
       raise(name.begin, {.what = "a name is too long",
                          .expected = "at most " + std::to_string(kMaxNameBytes) + " bytes"});
-    return name;
   }
 
-  /// A name that nothing has yet; a declaration may stand again where it says the same.
-  Token declared_name() {
-    const Token name = lexer_.current();
-    if (name.kind == TokenKind::kName && declarations_.contains(name.text)) return lexer_.take();
-    const Token fresh = new_name();
-    if (!scope_.names.contains(fresh.text)) return fresh;
-    raise_taken(fresh);
+  /// Declared names must mean nothing before.
+  void require_new(const Token& name) {
+    require_assignable(name);
+    if (scope_.names.contains(name.text)) raise_taken(name);
   }
 
   [[noreturn]] void raise_taken(const Token& name) {
@@ -145,54 +131,16 @@ class ProgramReader {
     return !inserted;
   }
 
-  /// `as "any bytes"` behind a declaration: the name by which the host binds it.
-  std::string bound_name(const Token& name) {
-    if (!accept("as")) return std::string(name.text);
-    const Token quoted = expect(TokenKind::kString, "a quoted name");
-    const std::optional<std::string> text = unquote(quoted.text);
-    if (!text || text->size() > kMaxNameBytes)
-      raise(quoted.begin, {.what = "a quoted name is malformed or too long",
-                           .expected = "printable ASCII and \\xHH, at most " +
-                                       std::to_string(kMaxNameBytes) + " bytes"});
-    return *text;
-  }
-
   void capture_statement() {
     lexer_.take();
-    const Token name = declared_name();
-    expect_symbol(":");
-    const Token word = expect(TokenKind::kName, "a dtype");
-    const std::optional<DType> dtype = dtype_from_name(word.text);
-    if (!dtype)
-      raise(word.begin, {.what = "unknown dtype '" + std::string(word.text) + "'",
-                         .expected = "f64 f32 f16 bf16 i8 i16 i32 i64 u8 bool"});
-    CaptureSlot slot{.name = {}, .dtype = *dtype, .rank = rank()};
-    slot.name = bound_name(name);
-    if (stands_already(name, std::string(word.text) + std::to_string(slot.rank) + slot.name))
-      return;
-    const std::uint32_t index = add_capture(name.begin, slot);
-    scope_.names.insert_or_assign(std::string(name.text),
+    const CaptureDeclaration read = read_capture(lexer_);
+    const std::string said = std::string(tilewright::name(read.slot.dtype)) + " " +
+                             std::to_string(read.slot.rank) + " " + read.slot.name;
+    if (stands_already(read.name, said)) return;
+    require_new(read.name);
+    const std::uint32_t index = add_capture(read.name.begin, read.slot);
+    scope_.names.insert_or_assign(std::string(read.name.text),
                                   Named{.kind = Named::Kind::kCapture, .index = index});
-  }
-
-  std::uint32_t rank() {
-    if (!accept("[")) return 0;
-    const Token token = expect(TokenKind::kInteger, "the number of axes");
-    const Constant constant = constant_of(number_syntax(token), lexer_.source());
-    constexpr auto kMost = static_cast<std::int64_t>(Dims::kMaxRank);
-    if (constant.value.integer > kMost)
-      raise(token.begin, {.what = "a captured tensor has too many axes",
-                          .expected = "at most " + std::to_string(kMost)});
-    expect_symbol("]");
-    return static_cast<std::uint32_t>(constant.value.integer);
-  }
-
-  static Syntax number_syntax(const Token& token) {
-    Syntax syntax;
-    syntax.kind = SyntaxKind::kNumber;
-    syntax.begin = token.begin;
-    syntax.text = token.text;
-    return syntax;
   }
 
   std::uint32_t add_capture(std::size_t begin, const CaptureSlot& slot) {
@@ -211,34 +159,14 @@ class ProgramReader {
 
   void number_statement() {
     lexer_.take();
-    const Token name = declared_name();
-    NumberSlot slot{.name = {}, .type = Type::kInt};
-    expect_symbol(":");
-    const Token word = expect(TokenKind::kName, "int or float");
-    if (!word.is("int") && !word.is("float"))
-      raise(word.begin, {.what = "a number is an int or a float", .expected = "int or float"});
-    if (word.is("float")) slot.type = Type::kFloat;
-    expect_symbol("=");
-    const Syntax syntax = read_syntax(lexer_);
-    Constant constant = nan_or_constant(syntax);
-    if (constant.type == Type::kFloat && slot.type == Type::kInt)
-      raise(syntax.begin, {.what = "an int has a float value", .expected = "an integer"});
-    if (constant.type != slot.type)
-      constant.value.real = static_cast<double>(constant.value.integer);
-    slot.name = bound_name(name);
-    const std::string value_text = constant.type == Type::kFloat || slot.type == Type::kFloat
-                                       ? bits_text(constant.value.real)
-                                       : std::to_string(constant.value.integer);
-    if (stands_already(name, std::string(word.text) + value_text + slot.name)) return;
-    const auto bound = slot_named(declared_.numbers, slot.name);
-    if (bound != declared_.numbers.end()) constant.value = value_of(name, slot, *bound);
-    set(name.text, graph_.number(slot, constant.value));
-  }
-
-  Constant nan_or_constant(const Syntax& syntax) {
-    if (syntax.kind == SyntaxKind::kName && syntax.text == "nan")
-      return {.type = Type::kFloat, .value = {.real = std::nan(""), .integer = 0}};
-    return constant_of(syntax, lexer_.source());
+    NumberDeclaration read = read_number(lexer_);
+    const std::string value = read.slot.type == Type::kInt ? std::to_string(read.value.integer)
+                                                           : bits_text(read.value.real);
+    if (stands_already(read.name, value + " " + read.slot.name)) return;
+    require_new(read.name);
+    const auto bound = slot_named(declared_.numbers, read.slot.name);
+    if (bound != declared_.numbers.end()) read.value = value_of(read.name, read.slot, *bound);
+    set(read.name.text, graph_.number(read.slot, read.value));
   }
 
   NumberValue value_of(const Token& name, const NumberSlot& slot,
@@ -262,12 +190,14 @@ class ProgramReader {
   }
 
   void assignment() {
-    const Token name = new_name();
+    const Token name = lexer_.take();
+    require_assignable(name);
     lexer_.take();
+    const std::size_t begin = lexer_.current().begin;
     const Syntax syntax = read_syntax(lexer_);
     const NodeId node = build_syntax(syntax, graph_, scope_, lexer_.source());
-    if (name.text == "mask") return set_mask(syntax.begin, node);
-    if (name.text == "score") return set_score(syntax.begin, node);
+    if (name.text == "mask") return set_mask(begin, node);
+    if (name.text == "score") return set_score(begin, node);
     set(name.text, node);
   }
 

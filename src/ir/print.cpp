@@ -12,6 +12,7 @@
 #include "ir/print_names.h"
 #include "ir/structural.h"
 #include "ir/text.h"
+#include "ir/written_operands.h"
 
 namespace tilewright::ir {
 
@@ -82,7 +83,7 @@ class Printer {
       if (uses_[id] > 0) write(id);
     const Roots& roots = program_.roots();
     if (roots.mask) out_ += "mask = " + expressions_[*roots.mask].text + "\n";
-    if (roots.score) out_ += "score = " + expressions_[stripped(*roots.score)].text + "\n";
+    if (roots.score) out_ += "score = " + expressions_[written_score()].text + "\n";
     return std::move(out_);
   }
 
@@ -103,44 +104,20 @@ class Printer {
     return lines;
   }
 
-  /// The value that is left when the promotions around it are taken away.
-  NodeId stripped(NodeId id) const {
-    while (program_.node(id).op == Op::int_to_float || program_.node(id).op == Op::bool_to_int)
-      id = program_.operands(id)[0];
-    return id;
-  }
-
-  /// The operands as written: promotions are left out where reading puts the same ones back.
-  std::vector<NodeId> written_operands(NodeId id) const {
-    const Node& node = program_.node(id);
-    const auto operands = program_.operands(id);
-    std::vector<NodeId> written(operands.begin(), operands.end());
-    if (is_leaf(node.op)) {
-      for (std::size_t i = 0; i + 1 < written.size(); ++i) written[i] = stripped(written[i]);
-      return written;
-    }
-    const std::size_t count = row(node.op).written_operands();
-    for (std::size_t kept = 0; kept <= count; ++kept) {
-      for (std::size_t i = 0; i < count; ++i)
-        written[i] = i < kept ? operands[i] : stripped(operands[i]);
-      if (reads_back(node.op, written, count)) break;
-    }
-    return written;
-  }
-
-  bool reads_back(Op op, const std::vector<NodeId>& written, std::size_t count) const {
-    std::vector<Type> types;
-    for (std::size_t i = 0; i < count; ++i) types.push_back(program_.node(written[i]).type);
-    return resolve(row(op).fn, types) == op;
+  /// A score of integers needs no conversion in text; one of truth values does.
+  NodeId written_score() const {
+    const NodeId root = *program_.roots().score;
+    const NodeId bare = without_promotions(program_, root);
+    return program_.node(bare).type == Type::kBool ? root : bare;
   }
 
   void count_uses() {
     const Roots& roots = program_.roots();
     if (roots.mask) ++uses_[*roots.mask];
-    if (roots.score) ++uses_[stripped(*roots.score)];
+    if (roots.score) ++uses_[written_score()];
     for (NodeId id = static_cast<NodeId>(program_.size()); id-- > 0;) {
       if (uses_[id] == 0) continue;
-      for (const NodeId operand : written_operands(id)) ++uses_[operand];
+      for (const NodeId operand : written_operands(program_, id)) ++uses_[operand];
     }
   }
 
@@ -223,7 +200,7 @@ class Printer {
 
   Expression load(NodeId id) const {
     const Node& node = program_.node(id);
-    const std::vector<NodeId> written = written_operands(id);
+    const std::vector<NodeId> written = written_operands(program_, id);
     std::string list;
     std::size_t depth = 0;
     for (std::size_t i = 0; i + 1 < written.size(); ++i) append(list, written[i], depth);
@@ -253,7 +230,7 @@ class Printer {
 
   Expression operation(NodeId id) const {
     const OpRow& op_row = row(program_.node(id).op);
-    const std::vector<NodeId> written = written_operands(id);
+    const std::vector<NodeId> written = written_operands(program_, id);
     const bool guarded = op_row.has_guard() && !is_true(written.back());
     if (op_row.fn == "neg") return sign("-", written[0]);
     if (op_row.fn == "bit_not") return sign("~", written[0]);

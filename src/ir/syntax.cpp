@@ -45,7 +45,7 @@ class Reader {
     if (!lexer_.current().is("if")) return yes;
     Syntax choice = made(SyntaxKind::kChoice, lexer_.take());
     Syntax condition = any_of();
-    expect("else");
+    lexer_.require("else");
     Syntax no = expression();
     choice.children.reserve(3);
     choice.children.push_back(std::move(condition));
@@ -75,12 +75,6 @@ class Reader {
   [[noreturn]] void raise(std::string what, std::string expected, std::string_view hint = {}) {
     raise_parse_error(lexer_.source(), lexer_.current().begin,
                       {.what = std::move(what), .expected = std::move(expected), .hint = hint});
-  }
-
-  void expect(std::string_view symbol) {
-    if (!lexer_.current().is(symbol))
-      raise("the expression ends too soon or goes on wrongly", "'" + std::string(symbol) + "'");
-    lexer_.take();
   }
 
   Syntax made(SyntaxKind kind, const Token& token) {
@@ -195,7 +189,7 @@ class Reader {
       if (!lexer_.current().is(",")) break;
       lexer_.take();
     }
-    expect(close);
+    lexer_.require(close);
   }
 
   Syntax primary() {
@@ -208,7 +202,7 @@ class Reader {
     if (token.is("(")) {
       lexer_.take();
       Syntax inner = expression();
-      expect(")");
+      lexer_.require(")");
       return inner;
     }
     if (token.kind != TokenKind::kName || is_keyword(token)) raise_no_value(token);
