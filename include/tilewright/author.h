@@ -193,6 +193,7 @@ class Subscript {
 
  private:
   friend class Capture;
+  void require_current() const;
   Subscript(std::uint32_t capture, std::uint32_t trace) : capture_(capture), trace_(trace) {}
   std::uint32_t capture_;
   std::uint32_t trace_;

@@ -100,6 +100,7 @@ class Attention {
   void bind(std::string_view capture, const TensorView& view);
   void set(std::string_view number, double value);
   void set(std::string_view number, std::int64_t value);
+  void set(std::string_view number, int value) { set(number, static_cast<std::int64_t>(value)); }
 
   /// Bytes that forward() needs; 0 where the backend takes none.
   std::size_t workspace_bytes() const;

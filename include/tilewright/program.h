@@ -53,6 +53,7 @@ class Program {
   /// Rebinds a named number. Throws Error for an unknown name.
   void set(std::string_view number, double value);
   void set(std::string_view number, std::int64_t value);
+  void set(std::string_view number, int value) { set(number, static_cast<std::int64_t>(value)); }
 
   bool has_score_mod() const noexcept;
   bool has_mask_mod() const noexcept;

@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxVectorLength = 512;
                .where = capture.name,
                .expected = expected,
                .got = std::to_string(got),
-               .hint = {}});
+               .hint = "a mod returns one value: subscript every axis, also those of one entry"});
 }
 
 Value load(std::uint32_t capture, const std::vector<Value>& indices) {
@@ -57,17 +57,33 @@ Subscript Subscript::operator[](const Value& index) const {
   return deeper;
 }
 
-Subscript::operator Value() const { return load(capture_, indices_); }
+void Subscript::require_current() const {
+  if (trace_ == Recorder::current().id()) return;
+  throw Error({.code = ErrorCode::kTrace,
+               .what = "a subscript of another trace is used",
+               .where = {},
+               .expected = "subscripts made in this call",
+               .got = "a subscript that an earlier call stored",
+               .hint = "keep the Capture outside and subscript it inside the mod"});
+}
+
+Subscript::operator Value() const {
+  require_current();
+  return load(capture_, indices_);
+}
 Subscript::operator Score() const { return Score(Value(*this)); }
 Subscript::operator Index() const { return Index(Value(*this)); }
 Subscript::operator Bool() const { return Bool(Value(*this)); }
 Subscript::operator bool() const { return static_cast<bool>(Value(*this)); }
 
 Subscript::operator Vector() const {
+  require_current();
   Recorder& recorder = Recorder::current();
   const ir::CaptureSlot& slot = recorder.graph().captures()[capture_];
-  if (indices_.size() + 1 != slot.rank)
-    raise_subscripts(slot, indices_.size(), std::to_string(slot.rank - 1) + " for a vector");
+  if (slot.rank == 0 || indices_.size() + 1 != slot.rank)
+    raise_subscripts(
+        slot, indices_.size(),
+        slot.rank == 0 ? "a tensor with an axis" : std::to_string(slot.rank - 1) + " for a vector");
   const std::int64_t length = recorder.graph().bindings().captures[capture_].shape[slot.rank - 1];
   if (length > kMaxVectorLength) {
     throw Error({.code = ErrorCode::kTrace,

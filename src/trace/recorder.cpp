@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
+#include <bit>
 
 #include "ir/structural.h"
 #include "tilewright/error.h"
@@ -35,6 +35,12 @@ constexpr std::size_t kMaxDecideCalls = 100000;
                .expected = {},
                .got = {},
                .hint = "names are how a prepared attention rebinds them: make them unique"});
+}
+
+/// By bits: NaN is the same as itself, and the zeros differ.
+bool same_number(const ir::NumberValue& a, const ir::NumberValue& b) {
+  return std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real) &&
+         a.integer == b.integer;
 }
 
 bool same_view(const TensorView& a, const TensorView& b) {
@@ -112,11 +118,9 @@ ir::NodeId Recorder::occurrence(ir::Type type, ir::NumberValue value) {
   if (inserted) position->second = graph_.number({.name = {}, .type = type}, value);
   const ir::Node& node = graph_.node(position->second);
   const ir::NumberValue& known = graph_.bindings().numbers[node.payload];
-  const bool same_real =
-      known.real == value.real || (std::isnan(known.real) && std::isnan(value.real));
   // A replay that meets another number here is an impure mod; a new slot makes the two runs differ,
   // which is reported.
-  if (node.type != type || !same_real || known.integer != value.integer)
+  if (node.type != type || !same_number(known, value))
     return graph_.number({.name = {}, .type = type}, value);
   return position->second;
 }
@@ -129,9 +133,18 @@ ir::NodeId Recorder::named_number(const std::string& name, ir::Type type, ir::Nu
     return id;
   }
   const auto& [id, old] = known->second;
-  if (graph_.type(id) != type || old.real != value.real || old.integer != value.integer)
-    raise_name_clash(name, "numbers");
+  if (graph_.type(id) != type || !same_number(old, value)) raise_name_clash(name, "numbers");
   return id;
+}
+
+std::string Recorder::unused_capture_name() const {
+  const auto& slots = graph_.captures();
+  std::size_t index = slots.size();
+  std::string name;
+  do {
+    name = "capture" + std::to_string(index++);
+  } while (std::ranges::find(slots, name, &ir::CaptureSlot::name) != slots.end());
+  return name;
 }
 
 std::uint32_t Recorder::capture(const std::string& name, const TensorView& view) {
@@ -141,7 +154,7 @@ std::uint32_t Recorder::capture(const std::string& name, const TensorView& view)
     if (same && (name.empty() || slots[i].name == name)) return i;
     if (!name.empty() && slots[i].name == name) raise_name_clash(name, "captured tensors");
   }
-  const std::string chosen = name.empty() ? "capture" + std::to_string(slots.size()) : name;
+  const std::string chosen = name.empty() ? unused_capture_name() : name;
   return graph_.capture(
       {.name = chosen, .dtype = view.dtype, .rank = static_cast<std::uint32_t>(view.rank())}, view);
 }

@@ -51,6 +51,7 @@ class Recorder {
   class Scope;
 
  private:
+  std::string unused_capture_name() const;
   ir::NodeId occurrence(ir::Type type, ir::NumberValue value);
 
   std::uint32_t id_;
