@@ -27,11 +27,12 @@ Problem small_problem() {
 /// Calls body(position) for every pair of the problem.
 template <class F>
 void each_pair(const Problem& problem, F&& body) {
-  for (std::int64_t b = 0; b < problem.batch; ++b)
-    for (std::int64_t h = 0; h < problem.query_heads; ++h)
-      for (std::int64_t q = 0; q < problem.q_len; ++q)
-        for (std::int64_t kv = 0; kv < problem.kv_len; ++kv)
-          body(ir::Position{.b = b, .h = h, .q = q, .kv = kv});
+  const std::int64_t pairs = problem.q_len * problem.kv_len;
+  for (std::int64_t i = 0; i < problem.batch * problem.query_heads * pairs; ++i)
+    body(ir::Position{.b = i / pairs / problem.query_heads,
+                      .h = i / pairs % problem.query_heads,
+                      .q = i % pairs / problem.kv_len,
+                      .kv = i % problem.kv_len});
 }
 
 class Catalogue : public testing::TestWithParam<std::string> {
