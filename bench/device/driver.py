@@ -7,8 +7,12 @@ import struct
 import torch
 
 cuda = ctypes.CDLL("libcuda.so.1")
-SECTION_WAVES = 1.0  # heads are taken in sections of about this many items per multiprocessor,
-SECTION_WAVES_UNEVEN = 4.0  # more where items differ in length, so that the last section can balance
+
+
+def section_waves(q_tiles, uneven):
+    """Items of a section of heads, per multiprocessor. Small sections keep keys and values in L2; where items differ in length
+    the last section must be long enough to balance."""
+    return min(max(q_tiles / 8, 2.0), 8.0) if uneven else 1.0
 
 
 def check(status, what):
@@ -70,7 +74,7 @@ class Kernel:
         group = hq // hkv
         if longest_first is None:
             longest_first = self.mods not in ("none", "relative")
-        waves = self.waves or (SECTION_WAVES_UNEVEN if longest_first else SECTION_WAVES)
+        waves = self.waves or section_waves(q_tiles, longest_first)
         section = max(1, round(waves * self.sms / q_tiles / group)) * group
         raw = tensor_map(q, 64, self.element) + tensor_map(k, self.tile, self.element) + tensor_map(v, self.tile, self.element)
         raw += struct.pack("<4Q", out.data_ptr(), lse.data_ptr(), max_scores.data_ptr() if max_scores is not None else 0, 0)
