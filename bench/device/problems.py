@@ -107,3 +107,17 @@ def judge(out, lse, q, k, v, mods, scale):
         for n, f in enumerate((f_max, f_mean, f_lse)):
             worst[n] = f if not (f <= worst[n]) else worst[n]
     return worst
+
+
+def max_scores_fraction(max_scores, q, k, v, mods, scale):
+    """Worst error of max_scores as a fraction of its bound; inf where a row without live pairs is not -inf."""
+    worst = 0.0
+    for b in range(q.shape[0]):
+        kb = 0 if k.shape[0] == 1 else b
+        exact = dense(q[b : b + 1], k[kb : kb + 1], v[kb : kb + 1], mods, scale, torch.float64, None)[2][0]
+        mine, live = max_scores[b].double(), ~exact.isinf()
+        if not torch.equal(mine.isinf(), ~live):
+            return float("inf")
+        gap = (mine - exact)[live].abs() / exact[live].abs().clamp(min=1)
+        worst = max(worst, float(gap.max() / 1e-5)) if gap.numel() else worst
+    return worst
