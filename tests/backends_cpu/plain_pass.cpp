@@ -29,17 +29,21 @@ void advance(RowStatistics row, float row_max) {
   row.shift = row.max;
 }
 
-void run_row(ir::Interpreter& meaning, const PassCall& call, const PassTile& tile, std::int64_t r, bool masked) {
+void run_row(ir::Interpreter& meaning, const PassCall& call, const PassTile& tile, std::int64_t r,
+             bool masked) {
   float* const score = static_cast<float*>(tile.score) + r * tile.score_stride;
   float row_max = kNone;
   for (std::int64_t c = tile.col_begin; c < tile.col_end; ++c) {
     const ir::Position at{tile.b, tile.h, tile.q_begin + r, tile.kv_begin + c};
     const bool live = !masked || meaning.mask(at);
-    score[c] = live ? static_cast<float>(meaning.score(static_cast<float>(call.scale) * score[c], at)) : kNone;
+    score[c] =
+        live ? static_cast<float>(meaning.score(static_cast<float>(call.scale) * score[c], at))
+             : kNone;
     row_max = score[c] > row_max ? score[c] : row_max;
   }
-  const RowStatistics row{static_cast<float*>(tile.row_max)[r], static_cast<float*>(tile.row_shift)[r],
-                          static_cast<float*>(tile.row_sum)[r], static_cast<float*>(tile.row_alpha)[r]};
+  const RowStatistics row{
+      static_cast<float*>(tile.row_max)[r], static_cast<float*>(tile.row_shift)[r],
+      static_cast<float*>(tile.row_sum)[r], static_cast<float*>(tile.row_alpha)[r]};
   advance(row, row_max);
   float* const prob = static_cast<float*>(tile.prob) + r * tile.prob_stride;
   float sum = 0;

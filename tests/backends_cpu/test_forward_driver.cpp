@@ -36,12 +36,15 @@ struct Tensors {
     expected = poisoned(expected_out, expected_lse, shape);
   }
 
-  static ForwardOutputs poisoned(std::vector<float>& out, std::vector<float>& lse, const Shape& shape) {
+  static ForwardOutputs poisoned(std::vector<float>& out, std::vector<float>& lse,
+                                 const Shape& shape) {
     const Dims dims{shape.batch, shape.heads, shape.q_len, shape.value_dim};
     const Dims rows{shape.batch, shape.heads, shape.q_len};
     out.assign(static_cast<std::size_t>(element_count(dims)) + 1, 7.0F);
     lse.assign(static_cast<std::size_t>(element_count(rows)) + 1, 7.0F);
-    return {.out = contiguous(out.data(), DType::kF32, dims), .lse = contiguous(lse.data(), DType::kF32, rows), .max_scores = {}};
+    return {.out = contiguous(out.data(), DType::kF32, dims),
+            .lse = contiguous(lse.data(), DType::kF32, rows),
+            .max_scores = {}};
   }
 
   ForwardInputs inputs;
@@ -49,14 +52,16 @@ struct Tensors {
   std::vector<float> query, key, value, out, lse, expected_out, expected_lse;
 };
 
-/// The worst difference, relative where the values are large (semantics, Tolerance, the rule of lse).
+/// The worst difference, relative where the values are large (semantics, Tolerance, the rule of
+/// lse).
 double worst_error(const std::vector<float>& got, const std::vector<float>& expected) {
   double worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i] == expected[i]) continue;
     const double magnitude = std::max(1.0, std::fabs(static_cast<double>(expected[i])));
     const double error = std::fabs(static_cast<double>(got[i]) - expected[i]) / magnitude;
-    if (!(error <= worst)) worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+    if (!(error <= worst))
+      worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
   }
   return worst;
 }
@@ -95,10 +100,14 @@ double difference(const Shape& shape, const Program& program, int threads) {
   const HostServices host;
   PassFault fault;
   run_forward(call, {workers, workspace, host}, fault);
-  reference::forward({.program = program.structure(), .bindings = program.bindings(), .problem = problem, .listed = nullptr,
+  reference::forward({.program = program.structure(),
+                      .bindings = program.bindings(),
+                      .problem = problem,
+                      .listed = nullptr,
                       .arithmetic = reference::Arithmetic::kMeaning},
                      tensors.inputs, tensors.expected);
-  return std::max(worst_error(tensors.out, tensors.expected_out), worst_error(tensors.lse, tensors.expected_lse));
+  return std::max(worst_error(tensors.out, tensors.expected_out),
+                  worst_error(tensors.lse, tensors.expected_lse));
 }
 
 constexpr double kTolerance = 2e-5;
@@ -108,8 +117,11 @@ Program causal() {
 }
 
 TEST(ForwardDriver, NoModsManyShapes) {
-  for (const Shape& shape : std::vector<Shape>{{1, 1, 1, 1, 1, 1, 1, 1}, {2, 2, 4, 2, 33, 65, 17, 9}, {2, 1, 6, 2, 70, 130, 64, 32},
-                                               {1, 1, 3, 3, 129, 64, 40, 72}, {1, 1, 2, 1, 25, 300, 5, 3}})
+  for (const Shape& shape : std::vector<Shape>{{1, 1, 1, 1, 1, 1, 1, 1},
+                                               {2, 2, 4, 2, 33, 65, 17, 9},
+                                               {2, 1, 6, 2, 70, 130, 64, 32},
+                                               {1, 1, 3, 3, 129, 64, 40, 72},
+                                               {1, 1, 2, 1, 25, 300, 5, 3}})
     EXPECT_LE(difference(shape, Program(), 2), kTolerance) << shape.q_len << "x" << shape.kv_len;
 }
 
@@ -120,10 +132,12 @@ TEST(ForwardDriver, CausalWithAndWithoutEmptyRows) {
 }
 
 TEST(ForwardDriver, GroupedHeadsShareATileWhenQueriesAreShort) {
-  const Program per_head = trace([](Score s, Index, Index h, Index q, Index kv) { return s * (h + 1) + (q - kv); });
+  const Program per_head =
+      trace([](Score s, Index, Index h, Index q, Index kv) { return s * (h + 1) + (q - kv); });
   for (std::int64_t group : {1, 2, 3, 6, 7, 8, 16})
     for (std::int64_t q_len : {1, 2, 3, 5, 12})
-      EXPECT_LE(difference({2, 2, 2 * group, 2, q_len, 150, 24, 24}, per_head, 2), kTolerance) << group << " " << q_len;
+      EXPECT_LE(difference({2, 2, 2 * group, 2, q_len, 150, 24, 24}, per_head, 2), kTolerance)
+          << group << " " << q_len;
 }
 
 TEST(ForwardDriver, LongRowsSplitOverKeysAndMerge) {
