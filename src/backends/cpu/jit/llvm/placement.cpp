@@ -1,7 +1,8 @@
 #include "backends/cpu/jit/llvm/placement.h"
 
-#include <algorithm>
 #include <cstdlib>
+
+#include "base/check.h"
 
 namespace tilewright::cpu::jit {
 
@@ -10,24 +11,19 @@ namespace {
 using ir::NodeId;
 using ir::Op;
 
-Scope joined(Scope a, Scope b) {
-  if (a == b) return a;
-  const bool row = a == Scope::kRow || b == Scope::kRow;
-  const bool column = a == Scope::kColumn || b == Scope::kColumn;
-  return row && column ? Scope::kScore : std::max(a, b);
-}
-
-Scope leaf_scope(Op op) {
-  switch (op) {
-    case Op::kScore:
-      return Scope::kScore;
-    case Op::kQuery:
-      return Scope::kRow;
-    case Op::kKey:
-      return Scope::kColumn;
-    default:
+Scope scope_of(analyse::Placement placement) {
+  switch (placement) {
+    case analyse::Placement::kLaunch:
+    case analyse::Placement::kTile:
       return Scope::kTile;
+    case analyse::Placement::kRow:
+      return Scope::kRow;
+    case analyse::Placement::kColumn:
+      return Scope::kColumn;
+    case analyse::Placement::kScore:
+      break;
   }
+  return Scope::kScore;
 }
 
 }  // namespace
@@ -36,15 +32,18 @@ bool can_fail(const ir::Node& node) {
   return node.op == Op::kLoad || (!ir::is_leaf(node.op) && ir::row(node.op).has_guard());
 }
 
-std::vector<Scope> place_nodes(const ir::Program& program, bool check_under_mask) {
+std::vector<Scope> place_nodes(const ir::Program& program, const analyse::StructureFacts& facts,
+                               bool check_under_mask) {
+  TILEWRIGHT_CHECK(facts.placement.size() == program.size());
   std::vector<bool> in_mask(program.size());
   if (program.roots().mask) in_mask = program.reachable_from(*program.roots().mask);
   std::vector<Scope> scopes(program.size());
   for (NodeId id = 0; id < program.size(); ++id) {
-    Scope scope = leaf_scope(program.node(id).op);
-    for (const NodeId operand : program.operands(id)) scope = joined(scope, scopes[operand]);
-    if (check_under_mask && !in_mask[id] && can_fail(program.node(id))) scope = Scope::kScore;
-    scopes[id] = scope;
+    scopes[id] = scope_of(facts.placement[id]);
+    const bool waits_for_mask = check_under_mask && !in_mask[id] && can_fail(program.node(id));
+    if (waits_for_mask) scopes[id] = Scope::kScore;
+    for (const NodeId operand : program.operands(id))
+      if (scopes[operand] == Scope::kScore) scopes[id] = Scope::kScore;
   }
   return scopes;
 }
