@@ -105,6 +105,18 @@ std::vector<Real> typed(const std::vector<double>& values) {
 
 void take(std::vector<double>& to, const auto& from) { to.assign(from.begin(), from.end()); }
 
+cpu::PassTile tile_at(const TilePlace& place, cpu::PassFault& fault) {
+  return {.rows = place.rows,
+          .col_begin = place.col_begin,
+          .col_end = place.col_end,
+          .prob_cols = place.cols,
+          .b = place.b,
+          .h = place.h,
+          .q_begin = place.q_begin,
+          .kv_begin = place.kv_begin,
+          .fault = &fault};
+}
+
 template <class Stored>
 std::vector<double> run_and_read(const std::function<void(void*, std::int64_t)>& run,
                                  const TilePlace& place) {
@@ -132,21 +144,13 @@ TileResult TileRunner::run_typed(const cpu::LoadedPass& pass, bool masked, const
   TileResult result;
   const cpu::PassCall call{
       .captures = captures_.data(), .numbers = numbers_.data(), .scale = scale_};
-  cpu::PassTile tile{.score = score.data(),
-                     .score_stride = score.stride,
-                     .rows = place.rows,
-                     .col_begin = place.col_begin,
-                     .col_end = place.col_end,
-                     .prob_cols = place.cols,
-                     .b = place.b,
-                     .h = place.h,
-                     .q_begin = place.q_begin,
-                     .kv_begin = place.kv_begin,
-                     .row_max = max.data(),
-                     .row_shift = shift.data(),
-                     .row_sum = sum.data(),
-                     .row_alpha = alpha.data(),
-                     .fault = &result.fault};
+  cpu::PassTile tile = tile_at(place, result.fault);
+  tile.score = score.data();
+  tile.score_stride = score.stride;
+  tile.row_max = max.data();
+  tile.row_shift = shift.data();
+  tile.row_sum = sum.data();
+  tile.row_alpha = alpha.data();
   const auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
   tile.column_scratch = scratch.data() + (64 - address % 64) % 64;
   const auto run = [&](void* prob, std::int64_t stride) {
