@@ -34,6 +34,7 @@ struct TilePlace {
   std::int64_t h = 0;
   std::int64_t q_begin = 0;
   std::int64_t kv_begin = 0;
+  bool whole = true;  ///< a tile where mask_mod may be taken as true
 };
 
 /// What one tile left behind, as doubles, and the state that the next tile of its rows starts from.

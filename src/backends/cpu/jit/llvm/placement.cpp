@@ -48,17 +48,21 @@ std::vector<Scope> place_nodes(const ir::Program& program, const analyse::Struct
   return scopes;
 }
 
-std::optional<std::int64_t> kv_step(const ir::Program& program, const std::vector<Scope>& scopes,
-                                    NodeId id) {
-  const Op op = program.node(id).op;
-  if (scopes[id] <= Scope::kRow) return 0;
-  if (op == Op::kKey) return 1;
-  if (op != Op::iadd && op != Op::isub) return {};
-  const auto a = kv_step(program, scopes, program.operands(id)[0]);
-  const auto b = kv_step(program, scopes, program.operands(id)[1]);
-  if (!a || !b) return {};
-  const std::int64_t step = op == Op::iadd ? *a + *b : *a - *b;
-  return std::abs(step) <= 1 ? std::optional(step) : std::nullopt;
+std::vector<std::optional<std::int64_t>> kv_steps(const ir::Program& program,
+                                                  const std::vector<Scope>& scopes) {
+  std::vector<std::optional<std::int64_t>> steps(program.size());
+  for (NodeId id = 0; id < program.size(); ++id) {
+    const Op op = program.node(id).op;
+    if (scopes[id] <= Scope::kRow) steps[id] = 0;
+    if (op == Op::kKey) steps[id] = 1;
+    if (scopes[id] <= Scope::kRow || (op != Op::iadd && op != Op::isub)) continue;
+    const auto a = steps[program.operands(id)[0]];
+    const auto b = steps[program.operands(id)[1]];
+    if (!a || !b) continue;
+    const std::int64_t step = op == Op::iadd ? *a + *b : *a - *b;
+    if (std::abs(step) <= 1) steps[id] = step;
+  }
+  return steps;
 }
 
 }  // namespace tilewright::cpu::jit
