@@ -66,13 +66,7 @@ const std::vector<TilePlace> kPlaces = {
 void expect_everywhere(const Built& built) {
   for (const PassMaker& maker : pass_makers())
     for (const cpu::PassVariant& variant : kVariants)
-      for (const TilePlace& place : kPlaces) {
-        SCOPED_TRACE(::testing::Message()
-                     << "f64 " << variant.is_f64 << " prob " << int(variant.prob) << " int32 "
-                     << variant.fits_int32 << " checked " << variant.checked << " columns "
-                     << place.col_begin << ".." << place.col_end << " of " << place.cols);
-        expect_pass_matches(maker, built.program, built.bindings, variant, place);
-      }
+      expect_pass_matches(maker, built.program, built.bindings, variant, kPlaces);
 }
 
 TEST(ScorePass, IdentityScalesAndExponentiates) { expect_everywhere(identity()); }

@@ -35,7 +35,7 @@ double read(const std::uint16_t& bits) {
 std::shared_ptr<const cpu::LoadedPass> PassMaker::make(const ir::Program& program,
                                                        const cpu::PassVariant& variant) const {
   if (!is_jit) return cpu::interpret_score_pass(program, variant);
-  const analyse::StructureFacts facts;
+  const analyse::StructureFacts facts = analyse::structure_facts(program);
   return cpu::jit::load_score_pass(cpu::jit::compile_score_pass(
       {.program = program, .facts = facts, .variant = variant, .isa = isa}));
 }
@@ -105,6 +105,18 @@ std::vector<Real> typed(const std::vector<double>& values) {
 
 void take(std::vector<double>& to, const auto& from) { to.assign(from.begin(), from.end()); }
 
+cpu::PassTile tile_at(const TilePlace& place, cpu::PassFault& fault) {
+  return {.rows = place.rows,
+          .col_begin = place.col_begin,
+          .col_end = place.col_end,
+          .prob_cols = place.cols,
+          .b = place.b,
+          .h = place.h,
+          .q_begin = place.q_begin,
+          .kv_begin = place.kv_begin,
+          .fault = &fault};
+}
+
 template <class Stored>
 std::vector<double> run_and_read(const std::function<void(void*, std::int64_t)>& run,
                                  const TilePlace& place) {
@@ -132,21 +144,13 @@ TileResult TileRunner::run_typed(const cpu::LoadedPass& pass, bool masked, const
   TileResult result;
   const cpu::PassCall call{
       .captures = captures_.data(), .numbers = numbers_.data(), .scale = scale_};
-  cpu::PassTile tile{.score = score.data(),
-                     .score_stride = score.stride,
-                     .rows = place.rows,
-                     .col_begin = place.col_begin,
-                     .col_end = place.col_end,
-                     .prob_cols = place.cols,
-                     .b = place.b,
-                     .h = place.h,
-                     .q_begin = place.q_begin,
-                     .kv_begin = place.kv_begin,
-                     .row_max = max.data(),
-                     .row_shift = shift.data(),
-                     .row_sum = sum.data(),
-                     .row_alpha = alpha.data(),
-                     .fault = &result.fault};
+  cpu::PassTile tile = tile_at(place, result.fault);
+  tile.score = score.data();
+  tile.score_stride = score.stride;
+  tile.row_max = max.data();
+  tile.row_shift = shift.data();
+  tile.row_sum = sum.data();
+  tile.row_alpha = alpha.data();
   const auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
   tile.column_scratch = scratch.data() + (64 - address % 64) % 64;
   const auto run = [&](void* prob, std::int64_t stride) {
@@ -240,25 +244,43 @@ void expect_row(const std::vector<double>& t, const TileResult& result, const Ro
     EXPECT_NEAR(state.sum[r], sum, bound * 8 * std::max(1.0, std::fabs(greatest)) * sum);
 }
 
+struct TiledProgram {
+  const ir::Program& program;
+  const ir::Bindings& bindings;
+  const cpu::PassVariant& variant;
+};
+
+void expect_tile(const cpu::LoadedPass& pass, bool masked, const TiledProgram& tiled,
+                 const TilePlace& place) {
+  const double scale = 0.125;
+  SCOPED_TRACE(::testing::Message() << (masked ? "masked" : "full") << ", rows " << place.rows
+                                    << ", columns " << place.col_begin << " to " << place.col_end
+                                    << " of " << place.cols);
+  TileRunner runner(tiled.bindings, tiled.variant, scale);
+  const std::vector<double> raw = random_scores(17, place.rows * place.cols);
+  std::vector<double> scaled(raw);
+  for (double& score : scaled) score *= scale;
+  const auto t = reference_scores(tiled.program, tiled.bindings, masked, place, scaled);
+  RowState state = empty_state(place.rows);
+  const TileResult result = runner.run(pass, masked, place, raw, state);
+  EXPECT_EQ(result.fault.node, -1);
+  for (std::size_t r = 0; r < state.max.size(); ++r) expect_row(t, result, state, r, tiled.variant);
+}
+
 }  // namespace
 
 void expect_pass_matches(const PassMaker& maker, const ir::Program& program,
                          const ir::Bindings& bindings, const cpu::PassVariant& variant,
-                         const TilePlace& place) {
-  const double scale = 0.125;
+                         const std::vector<TilePlace>& places) {
+  SCOPED_TRACE(::testing::Message()
+               << maker.name << (variant.is_f64 ? ", f64" : ", f32") << ", prob "
+               << static_cast<int>(variant.prob) << (variant.fits_int32 ? ", int32" : ", int64")
+               << (variant.checked ? ", checked" : ""));
   const auto pass = maker.make(program, variant);
-  TileRunner runner(bindings, variant, scale);
-  const std::vector<double> raw = random_scores(17, place.rows * place.cols);
-  std::vector<double> scaled(raw);
-  for (double& score : scaled) score *= scale;
-  for (const bool masked : {false, true}) {
-    if (masked && !program.roots().mask) continue;
-    SCOPED_TRACE(maker.name + (masked ? ", masked" : ", full"));
-    const std::vector<double> t = reference_scores(program, bindings, masked, place, scaled);
-    RowState state = empty_state(place.rows);
-    const TileResult result = runner.run(*pass, masked, place, raw, state);
-    EXPECT_EQ(result.fault.node, -1);
-    for (std::size_t r = 0; r < state.max.size(); ++r) expect_row(t, result, state, r, variant);
+  const TiledProgram tiled{program, bindings, variant};
+  for (const TilePlace& place : places) {
+    if (place.whole) expect_tile(*pass, false, tiled, place);
+    if (program.roots().mask) expect_tile(*pass, true, tiled, place);
   }
 }
 

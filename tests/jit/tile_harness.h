@@ -34,6 +34,7 @@ struct TilePlace {
   std::int64_t h = 0;
   std::int64_t q_begin = 0;
   std::int64_t kv_begin = 0;
+  bool whole = true;  ///< a tile where mask_mod may be taken as true
 };
 
 /// What one tile left behind, as doubles, and the state that the next tile of its rows starts from.
@@ -76,11 +77,11 @@ std::vector<double> reference_scores(const ir::Program& program, const ir::Bindi
                                      bool masked, const TilePlace& place,
                                      const std::vector<double>& scaled);
 
-/// Runs one tile with fresh rows and compares maximum, probabilities and sum with the interpreter.
+/// Runs tiles with fresh rows and compares maximum, probabilities and sum with the interpreter.
 /// Adds a failure to the running test for each difference.
 void expect_pass_matches(const PassMaker& maker, const ir::Program& program,
                          const ir::Bindings& bindings, const cpu::PassVariant& variant,
-                         const TilePlace& place);
+                         const std::vector<TilePlace>& places);
 
 /// Values in [-4, 4], the same for the same seed.
 std::vector<double> random_scores(std::uint64_t seed, std::int64_t count);

@@ -1,15 +1,13 @@
-#include <llvm/Analysis/CGSCCPassManager.h>
-#include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Pass.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Utils/Mem2Reg.h>
+#include <llvm/Transforms/Scalar.h>
+#include <llvm/Transforms/Utils.h>
 
 #include "backends/cpu/jit/llvm/machine.h"
 #include "backends/cpu/jit/llvm/pass_emitter.h"
@@ -23,30 +21,14 @@ namespace {
 
 // The emitter writes what it wants to see; all that is left is to put variables into registers and
 // to share what both roots compute.
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::PromotePass());
-  passes.addPass(llvm::EarlyCSEPass());
-  for (llvm::Function& function : module)
-    if (!function.isDeclaration()) passes.run(function, functions);
-}
-
 std::string object_bytes(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  const bool cannot_emit =
-      machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true);
+  passes.add(llvm::createPromoteMemoryToRegisterPass());
+  passes.add(llvm::createEarlyCSEPass());
+  const bool cannot_emit = machine.addPassesToEmitFile(passes, stream, nullptr,
+                                                       llvm::CodeGenFileType::ObjectFile, true);
   TILEWRIGHT_CHECK(!cannot_emit);
   passes.run(module);
   return {bytes.begin(), bytes.end()};
@@ -74,7 +56,6 @@ std::string compile_score_pass(const PassRequest& request) {
   const auto module = emit_score_pass(request, context);
   TILEWRIGHT_CHECK(!llvm::verifyModule(*module));
   const auto machine = make_target_machine(machine_for(request.isa));
-  optimise(*module, *machine);
   return object_bytes(*module, *machine);
 }
 

@@ -37,6 +37,7 @@ struct Frame {
   llvm::Function* record_fault = nullptr;  ///< (fault, node, axis, index)
   llvm::MDNode* unlikely = nullptr;        ///< branch weights
   std::vector<Scope> scopes = {};
+  std::vector<std::optional<std::int64_t>> kv_steps = {};  ///< per node, see placement.h
 
   llvm::Value* call = nullptr;
   llvm::Value* tile = nullptr;
@@ -83,10 +84,14 @@ struct NodeTable {
   std::vector<llvm::Value*> vectors;  ///< column and score scope, of the loop being written
   std::vector<std::int64_t> slots;    ///< column scope: bytes per column before it in
                                       ///< column_scratch, -1 where it is not kept
+  std::vector<llvm::Value*> first_lanes;  ///< i64 of lane 0, of the loop being written
 
   NodeTable(llvm::Type* type, std::size_t size)
-      : real(type), scalars(size), splats(size), vectors(size), slots(size, -1) {}
-  void forget_vectors() { std::fill(vectors.begin(), vectors.end(), nullptr); }
+      : real(type), scalars(size), splats(size), vectors(size), slots(size, -1), first_lanes(size) {}
+  void forget_vectors() {
+    std::fill(vectors.begin(), vectors.end(), nullptr);
+    std::fill(first_lanes.begin(), first_lanes.end(), nullptr);
+  }
 };
 
 /// The nodes that one root adds to a table.

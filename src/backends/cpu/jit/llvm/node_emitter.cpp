@@ -12,14 +12,28 @@ using ir::Op;
 using llvm::Value;
 
 NodeEmitter::NodeEmitter(Frame& frame, Domain& domain)
-    : frame_(frame), domain_(domain), ops_(frame.b, frame.math, frame.machine, domain.is_mask) {}
+    : frame_(frame),
+      domain_(domain),
+      ops_(frame.b, frame.math, frame.machine, domain.is_mask),
+      read_in_columns_(frame.program.size()),
+      read_in_scores_(frame.program.size()) {
+  // Either root may be a node of this domain.
+  const ir::Roots& roots = frame.program.roots();
+  if (roots.score) read_in_scores_[*roots.score] = true;
+  if (roots.mask) read_in_scores_[*roots.mask] = true;
+  for (NodeId user = 0; user < frame.program.size(); ++user)
+    for (const NodeId operand : frame.program.operands(user)) {
+      if (frame.scopes[user] == Scope::kColumn) read_in_columns_[operand] = true;
+      if (frame.scopes[user] == Scope::kScore) read_in_scores_[operand] = true;
+    }
+}
 
 void NodeEmitter::emit_scalars(Scope scope) {
   for (NodeId id = 0; id < frame_.program.size(); ++id) {
     if (!domain_.own[id] || frame_.scopes[id] != scope) continue;
     if (frame_.program.node(id).op == Op::kLiteral) continue;
     domain_.table.scalars[id] = emit_node(id, false);
-    if (is_read_in(Scope::kColumn, id) || is_read_in(Scope::kScore, id))
+    if (read_in_columns_[id] || read_in_scores_[id])
       domain_.table.splats[id] = splat_of(id);
   }
 }
@@ -30,22 +44,10 @@ void NodeEmitter::emit_vectors(Scope scope) {
       domain_.table.vectors[id] = emit_node(id, true);
 }
 
-bool NodeEmitter::is_read_in(Scope scope, NodeId id) const {
-  if (id == domain_.root) return true;
-  for (NodeId user = id + 1; user < frame_.program.size(); ++user) {
-    if (frame_.scopes[user] != scope) continue;
-    for (const NodeId operand : frame_.program.operands(user))
-      if (operand == id) return true;
-  }
-  // The other root may be a node of this domain.
-  const ir::Roots& roots = frame_.program.roots();
-  return roots.score == id || roots.mask == id;
-}
-
 std::int64_t NodeEmitter::assign_slots(std::int64_t bytes_per_column) {
   for (NodeId id = 0; id < frame_.program.size(); ++id) {
     const bool is_stored = domain_.own[id] && frame_.scopes[id] == Scope::kColumn &&
-                           frame_.program.node(id).op != Op::kKey && is_read_in(Scope::kScore, id);
+                           frame_.program.node(id).op != Op::kKey && read_in_scores_[id];
     if (!is_stored) continue;
     domain_.table.slots[id] = bytes_per_column;
     bytes_per_column += slot_type(id)->getScalarSizeInBits() / 8;

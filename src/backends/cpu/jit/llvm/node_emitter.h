@@ -33,13 +33,14 @@ class NodeEmitter {
   llvm::Value* from_scratch(ir::NodeId id);
   llvm::Value* slot_address(ir::NodeId id);
   llvm::Type* slot_type(ir::NodeId id);
-  bool is_read_in(Scope scope, ir::NodeId id) const;
 
   llvm::Value* emit_node(ir::NodeId id, bool as_vector);
   llvm::Value* literal(ir::NodeId id, bool as_vector);
   llvm::Value* number(ir::NodeId id);
   llvm::Value* row(ir::NodeId id, bool as_vector);
   llvm::Value* load(ir::NodeId id, bool as_vector);
+  /// The path condition of a load or division; null where it is always reached.
+  llvm::Value* guard(ir::NodeId id, bool as_vector);
   /// Null: every lane.
   llvm::Value* live_lanes(ir::NodeId id, bool as_vector);
   /// An integer node for lane 0 as an i64; only for nodes that have a kv_step.
@@ -49,6 +50,8 @@ class NodeEmitter {
   Frame& frame_;
   Domain& domain_;
   OpEmitter ops_;
+  std::vector<bool> read_in_columns_;  ///< by nodes of column scope
+  std::vector<bool> read_in_scores_;   ///< by nodes of score scope, or as a root
 };
 
 }  // namespace tilewright::cpu::jit

@@ -13,11 +13,15 @@ bool NodeEmitter::is_under_mask(NodeId id) const {
   return !domain_.is_mask && frame_.mask_true != nullptr && frame_.scopes[id] == Scope::kScore;
 }
 
-Value* NodeEmitter::live_lanes(NodeId id, bool as_vector) {
+Value* NodeEmitter::guard(NodeId id, bool as_vector) {
   const NodeId guard = frame_.program.operands(id).back();
-  const ir::Node& guard_node = frame_.program.node(guard);
-  const bool always = guard_node.op == Op::kLiteral && guard_node.payload != 0;
-  Value* live = always ? nullptr : value(guard, as_vector);
+  const ir::Node& node = frame_.program.node(guard);
+  const bool always = node.op == Op::kLiteral && node.payload != 0;
+  return always ? nullptr : value(guard, as_vector);
+}
+
+Value* NodeEmitter::live_lanes(NodeId id, bool as_vector) {
+  Value* live = guard(id, as_vector);
   if (!as_vector) return live;
   live = frame_.both(live, frame_.in_range);
   return is_under_mask(id) ? frame_.both(live, frame_.mask_true) : live;
@@ -41,10 +45,13 @@ Value* NodeEmitter::at_first_lane(NodeId id) {
   const Op op = frame_.program.node(id).op;
   if (frame_.scopes[id] <= Scope::kRow) return scalar(id);
   if (op == Op::kKey) return frame_.kv_first;
+  Value*& known = domain_.table.first_lanes[id];
+  if (known != nullptr) return known;
   TILEWRIGHT_CHECK(op == Op::iadd || op == Op::isub);
   Value* a = at_first_lane(frame_.program.operands(id)[0]);
   Value* b = at_first_lane(frame_.program.operands(id)[1]);
-  return op == Op::iadd ? frame_.b.CreateAdd(a, b) : frame_.b.CreateSub(a, b);
+  known = op == Op::iadd ? frame_.b.CreateAdd(a, b) : frame_.b.CreateSub(a, b);
+  return known;
 }
 
 Value* NodeEmitter::load(NodeId id, bool as_vector) {
@@ -56,7 +63,7 @@ Value* NodeEmitter::load(NodeId id, bool as_vector) {
   bool is_regular = as_vector && frame_.scopes[id] == Scope::kScore;
   for (std::size_t axis = 0; axis < subscripts.size(); ++axis) {
     indices.push_back(value(subscripts[axis], as_vector));
-    const auto step = kv_step(frame_.program, frame_.scopes, subscripts[axis]);
+    const auto step = frame_.kv_steps[subscripts[axis]];
     is_regular = is_regular && step.has_value();
     if (!is_regular) continue;
     contiguous.first.push_back(at_first_lane(subscripts[axis]));
@@ -73,8 +80,12 @@ Value* NodeEmitter::load(NodeId id, bool as_vector) {
                          .check_bounds = checked || frame_.scopes[id] != Scope::kScore,
                          .record_faults = checked,
                          .real = domain_.table.real};
-  if (is_regular && moving_axes == 1) return emit_contiguous_load(frame_, load, contiguous);
-  return emit_gather(frame_, load);
+  Value* loaded = is_regular && moving_axes == 1 ? emit_contiguous_load(frame_, load, contiguous)
+                                                 : emit_gather(frame_, load);
+  Value* reached = guard(id, as_vector);
+  if (reached == nullptr) return loaded;
+  // Behind a false guard a load holds 0.
+  return frame_.b.CreateSelect(reached, loaded, llvm::Constant::getNullValue(loaded->getType()));
 }
 
 }  // namespace tilewright::cpu::jit

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyse/facts.h"
 #include "ir/program.h"
 
 namespace tilewright::cpu::jit {
@@ -17,11 +18,12 @@ bool can_fail(const ir::Node& node);
 
 /// Scopes of every node. Where `check_under_mask` is set, loads and divisions of score_mod alone
 /// that can fail stay per score: whether they are live there depends on mask_mod.
-std::vector<Scope> place_nodes(const ir::Program& program, bool check_under_mask);
+std::vector<Scope> place_nodes(const ir::Program& program, const analyse::StructureFacts& facts,
+                               bool check_under_mask);
 
-/// By how much an integer node grows from one kv to the next, if that is -1, 0 or 1 for every kv;
-/// absent for all others.
-std::optional<std::int64_t> kv_step(const ir::Program& program, const std::vector<Scope>& scopes,
-                                    ir::NodeId id);
+/// Per integer node, by how much it grows from one kv to the next if that is -1, 0 or 1 for every
+/// kv; absent for all others.
+std::vector<std::optional<std::int64_t>> kv_steps(const ir::Program& program,
+                                                  const std::vector<Scope>& scopes);
 
 }  // namespace tilewright::cpu::jit
