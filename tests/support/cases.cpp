@@ -1,13 +1,9 @@
 #include "support/cases.h"
 
-#include <map>
-#include <memory>
-#include <mutex>
+#include <algorithm>
 
 #include "support/case_table.h"
 #include "support/comparison.h"
-#include "tilewright/engine.h"
-#include "tilewright/error.h"
 
 namespace tilewright::cases {
 
@@ -28,45 +24,6 @@ void judge(CaseResult& result, const Results& results, const Reference& referenc
   if (results.lse) result.lse_error = compare_rows(*results.lse, reference.lse, dtype).max_error;
   result.reason = mismatch(results, reference, dtype);
   result.outcome = result.reason.empty() ? Outcome::kPassed : Outcome::kFailed;
-}
-
-/// An engine per target, kept: JIT and caches are shared by all cases of a run.
-struct TargetEngine {
-  std::unique_ptr<Engine> engine;
-  std::string unavailable;
-};
-
-/// A call that needs nothing but the target: what it throws is why the target is unavailable.
-void try_target(Engine& engine) {
-  const Operands operands = filled_operands(square(1, 1, 2, 2));
-  const Results results = results_for(operands.inputs());
-  engine.attention(Program(), operands.inputs(), results.outputs());
-}
-
-TargetEngine make_target(const Target& target) {
-  TargetEngine made;
-  try {
-    EngineOptions options;
-    options.backend = target.backend;
-    options.cpu_isa = target.cpu_isa;
-    options.cache_dir = "none";
-    made.engine = std::make_unique<Engine>(options);
-    try_target(*made.engine);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kUnsupported) throw;
-    made.engine.reset();
-    made.unavailable = error.what();
-  }
-  return made;
-}
-
-TargetEngine& engine_of(const Target& target) {
-  static std::mutex mutex;
-  static std::map<std::string, TargetEngine> engines;
-  const std::lock_guard lock(mutex);
-  const auto found = engines.find(target.name());
-  if (found != engines.end()) return found->second;
-  return engines.emplace(target.name(), make_target(target)).first->second;
 }
 
 }  // namespace
@@ -114,20 +71,6 @@ std::optional<Case> find_case(std::string_view id) {
   return Case(choice);
 }
 
-const std::vector<Target>& all_targets() {
-  static const std::vector<Target> targets = {
-      {"reference", ""}, {"cpu", "portable"},   {"cpu", "avx2"},
-      {"cpu", "avx512"}, {"cpu", "avx512bf16"}, {"cpu", "amx"},
-  };
-  return targets;
-}
-
-std::optional<std::string> unavailable_because(const Target& target) {
-  const TargetEngine& made = engine_of(target);
-  if (made.engine) return std::nullopt;
-  return made.unavailable;
-}
-
 CaseResult run_case(const Case& problem, Engine& engine) {
   CaseResult result;
   const CaseSpec spec = spec_of(problem);
@@ -150,11 +93,11 @@ CaseResult run_case(const Case& problem, Engine& engine) {
 }
 
 CaseResult run_case(const Case& problem, const Target& target) {
-  TargetEngine& made = engine_of(target);
-  if (made.engine) return run_case(problem, *made.engine);
+  const auto reason = unavailable_because(target);
+  if (!reason) return run_case(problem, engine_on(target));
   CaseResult result;
   result.outcome = Outcome::kSkipped;
-  result.reason = made.unavailable;
+  result.reason = *reason;
   return result;
 }
 

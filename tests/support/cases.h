@@ -8,10 +8,7 @@
 #include <vector>
 
 #include "support/covering_array.h"
-
-namespace tilewright {
-class Engine;
-}
+#include "support/targets.h"
 
 namespace tilewright::cases {
 
@@ -43,19 +40,6 @@ void for_every_combination(const std::function<void(const Case&)>& visit);
 
 /// The inverse of Case::id(); absent for an unknown id. Knows the full product too.
 std::optional<Case> find_case(std::string_view id);
-
-/// Where cases run. An empty isa lets the engine choose.
-struct Target {
-  std::string backend;
-  std::string cpu_isa;
-  std::string name() const { return cpu_isa.empty() ? backend : backend + ":" + cpu_isa; }
-};
-
-/// The interpreter and every CPU micro-kernel, whether this machine has it or not.
-const std::vector<Target>& all_targets();
-
-/// Why `target` cannot run here; absent where it can.
-std::optional<std::string> unavailable_because(const Target& target);
 
 enum class Outcome : std::uint8_t { kPassed, kFailed, kSkipped };
 
