@@ -2,13 +2,13 @@
 
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "support/forward.h"
 #include "tilewright/author.h"
+#include "tilewright/catalogue.h"
 #include "tilewright/program.h"
 
 namespace tilewright::cases {
@@ -27,22 +27,29 @@ class EntryContext {
   /// kv_len - q_len: what aligns the last query with the last key.
   std::int64_t bottom_right() const { return extents.kv_len - extents.q_len; }
 
+  /// Keeps tables of the catalogue.
+  void keep(std::vector<Table> tables);
+
   Extents extents;
   Random random;
 
  private:
+  std::vector<Table> tables_;
   std::vector<std::unique_ptr<Tensor>> tensors_;
 };
 
 /// A program of the table by name. Every subscript of every entry is in range for any extents.
 struct Entry {
-  std::string_view name;
-  Program (*make)(EntryContext&);
+  std::string name;
+  std::function<Program(EntryContext&)> make;
 };
 
-std::span<const Entry> mask_entries();
-std::span<const Entry> score_entries();
-/// Both, in one fixed order.
+/// Structures that the catalogue does not have.
+std::vector<Entry> mask_entries();
+std::vector<Entry> score_entries();
+/// Every entry of the catalogue with its initial parameters.
+std::vector<Entry> catalogue_entries();
+/// All of them, in one fixed order.
 const std::vector<Entry>& entries();
 
 }  // namespace tilewright::cases

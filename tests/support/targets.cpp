@@ -35,7 +35,8 @@ TargetEngine make_target(const Target& target) {
     made.engine = std::make_unique<Engine>(options);
     try_target(*made.engine);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kUnsupported) throw;
+    // Forcing what this CPU lacks is refused; anything else is a bug and not a missing target.
+    if (error.parts().where.find("cpu_isa") == std::string::npos) throw;
     made.engine.reset();
     made.unavailable = error.what();
   }
