@@ -22,6 +22,12 @@ Results expect_meaning(const Program& program, const ForwardInputs& inputs,
   return *last;
 }
 
+Results expect_meaning_once(const Program& program, const ForwardInputs& inputs) {
+  Results results = run_on(fastest_target(), program, inputs);
+  EXPECT_EQ(mismatch(results, reference_of(program, inputs), inputs.query.dtype), "");
+  return results;
+}
+
 const Target& fastest_target() { return available_targets().back(); }
 
 void expect_error(const Program& program, const ForwardInputs& inputs, ErrorCode code,

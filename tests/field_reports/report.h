@@ -19,6 +19,9 @@ Results run_on(const Target& target, const Program& program, const ForwardInputs
 Results expect_meaning(const Program& program, const ForwardInputs& inputs,
                        const CallOptions& options = {});
 
+/// The same on the widest micro-kernel alone: for calls too large to repeat.
+Results expect_meaning_once(const Program& program, const ForwardInputs& inputs);
+
 /// The widest CPU micro-kernel here.
 const Target& fastest_target();
 
