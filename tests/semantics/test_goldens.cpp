@@ -43,7 +43,7 @@ void expect_sum(const Tensor& tensor, double weighted, double absolute, std::int
 
 Program causal_without_every_fourth() {
   return trace(
-      [](Index, Index h, Index q, Index kv) { return kv <= q & floor_mod(q + h, 4) != 3; });
+      [](Index, Index h, Index q, Index kv) { return (kv <= q) & (floor_mod(q + h, 4) != 3); });
 }
 
 TEST(Goldens, G1EmptyRows) {

@@ -78,6 +78,19 @@ Results results_for(const ForwardInputs& inputs, const ResultSpec& spec) {
   return results;
 }
 
+Problem problem_of(const Extents& extents) {
+  Problem problem;
+  problem.batch = extents.batch;
+  problem.kv_batch = extents.kv_batch;
+  problem.query_heads = extents.query_heads;
+  problem.kv_heads = extents.kv_heads;
+  problem.q_len = extents.q_len;
+  problem.kv_len = extents.kv_len;
+  problem.head_dim = extents.head_dim;
+  problem.value_dim = extents.value_dim;
+  return problem;
+}
+
 Problem problem_of(const ForwardInputs& inputs, const CallOptions& options) {
   Problem problem;
   problem.batch = inputs.query.shape[0];

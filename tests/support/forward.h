@@ -57,6 +57,8 @@ struct ResultSpec {
 
 Results results_for(const ForwardInputs& inputs, const ResultSpec& spec = {});
 
+/// The fp32 problem of these extents.
+Problem problem_of(const Extents& extents);
 /// The problem of these tensors, read off without checks.
 Problem problem_of(const ForwardInputs& inputs, const CallOptions& options = {});
 

@@ -1,0 +1,63 @@
+// Failing calls are kept where the user asked for it.
+
+#include <filesystem>
+
+#include "engine/calls.h"
+#include "support/scratch_folder.h"
+
+namespace tilewright::cases {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A live subscript past its table.
+Program faulty(const Tensor& table) {
+  const Capture bias("bias", table);
+  return trace([&](Score s, Index, Index, Index q, Index) { return s + bias[q]; });
+}
+
+std::vector<fs::path> entries_of(const std::string& folder) {
+  std::vector<fs::path> found;
+  if (!fs::exists(folder)) return found;
+  for (const auto& entry : fs::directory_iterator(folder)) found.push_back(entry.path());
+  return found;
+}
+
+TEST(Record, AFailingCallIsSavedWithItsProgramAndItsError) {
+  const testing::ScratchFolder scratch;
+  EngineOptions options = cpu_options();
+  options.record_dir = scratch.file("records");
+  Engine engine(options);
+  Tensor table(DType::kF32, {5});
+  table.fill(0.0);
+  const Operands operands = random_operands(square(1, 1, 20, 16), DType::kF32, 50);
+  call(engine, causal(), operands.inputs());
+  EXPECT_TRUE(entries_of(options.record_dir).empty());
+  error_of([&] { call(engine, faulty(table), operands.inputs()); });
+  const auto folders = entries_of(options.record_dir);
+  ASSERT_EQ(folders.size(), 1U);
+  const std::string text = testing::ScratchFolder::read((folders[0] / "call.json").string());
+  for (const char* word : {"bias", "f32", "20", "outside captured tensor"})
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
+}
+
+TEST(Record, AFolderThatCannotBeWrittenLeavesTheErrorAsItWas) {
+  const testing::ScratchFolder scratch;
+  EngineOptions options = cpu_options();
+  // A file is no folder.
+  options.record_dir = scratch.write("taken", "x");
+  int warnings = 0;
+  options.host.log = [&](LogLevel level, std::string_view) {
+    warnings += level == LogLevel::kWarning;
+  };
+  Engine engine(options);
+  Tensor table(DType::kF32, {5});
+  table.fill(0.0);
+  const Operands operands = random_operands(square(1, 1, 20, 16), DType::kF32, 51);
+  EXPECT_EQ(error_of([&] { call(engine, faulty(table), operands.inputs()); }).code(),
+            ErrorCode::kIndexOutOfRange);
+  EXPECT_EQ(warnings, 1);
+}
+
+}  // namespace
+}  // namespace tilewright::cases

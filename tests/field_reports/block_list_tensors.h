@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "support/forward.h"
+#include "tilewright/block_lists.h"
+
+namespace tilewright::cases {
+
+/// Block lists with the tensors that they point to: one batch, `rows` a head.
+struct OwnedLists {
+  Tensor counts, indices;
+  BlockLists lists;
+};
+
+/// `rows[h][q block]` lists key blocks. Index tensors have no spare slot and end at a page that
+/// faults; slots past a count hold 0x7fffffff.
+OwnedLists make_lists(const Extents& extents, std::int64_t block,
+                      const std::vector<std::vector<std::vector<int>>>& rows);
+
+}  // namespace tilewright::cases
