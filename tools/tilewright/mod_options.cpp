@@ -1,0 +1,101 @@
+#include "mod_options.h"
+
+#include <charconv>
+#include <utility>
+
+#include "io/mapped_file.h"
+#include "ir/text.h"
+#include "tilewright/error.h"
+
+namespace tilewright::cli {
+
+namespace {
+
+[[noreturn]] void raise_bad_option(const std::string& option, std::string expected,
+                                   const std::string& got) {
+  throw Error({.code = ErrorCode::kInvalidArgument,
+               .what = "cannot read " + option,
+               .where = option,
+               .expected = std::move(expected),
+               .got = got,
+               .hint = {}});
+}
+
+/// Splits "name=rest".
+std::pair<std::string, std::string> assignment(const std::string& option, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) raise_bad_option(option, "name=...", text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+ir::CaptureSlot slot_of(const std::string& name, const TensorView& view) {
+  return {.name = name, .dtype = view.dtype, .rank = static_cast<std::uint32_t>(view.rank())};
+}
+
+std::pair<ir::NumberSlot, ir::NumberValue> number_of(const std::string& text) {
+  const auto [name, value] = assignment("--number", text);
+  const char* end = value.data() + value.size();
+  std::int64_t integer = 0;
+  auto [stop, fault] = std::from_chars(value.data(), end, integer);
+  if (fault == std::errc() && stop == end) {
+    return {{.name = name, .type = ir::Type::kInt}, {.real = 0, .integer = integer}};
+  }
+  double real = 0;
+  std::tie(stop, fault) = std::from_chars(value.data(), end, real);
+  if (fault != std::errc() || stop != end) raise_bad_option("--number", "name=number", text);
+  return {{.name = name, .type = ir::Type::kFloat}, {.real = real, .integer = 0}};
+}
+
+std::string file_text(const std::string& path) {
+  const io::MappedFile file(path);
+  return {reinterpret_cast<const char*>(file.data()), file.size_bytes()};
+}
+
+std::string source_text(const ModOptions& options) {
+  std::string text;
+  if (!options.program_file.empty()) text = file_text(options.program_file) + "\n";
+  if (!options.mask.empty()) text += options.mask + "\n";
+  return text + options.score;
+}
+
+}  // namespace
+
+void add_mod_options(CLI::App& app, ModOptions& options) {
+  const std::string group = "Program";
+  app.add_option("--mask", options.mask, "mask_mod as text: which pairs (q, kv) are live")
+      ->type_name("TEXT")
+      ->group(group);
+  app.add_option("--score", options.score, "score_mod as text: what happens to one score")
+      ->type_name("TEXT")
+      ->group(group);
+  app.add_option("--program", options.program_file, "file with both, in the text form")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--capture", options.captures,
+                 "tensor that the text reads by this name (may be given again)")
+      ->type_name("NAME=FILE[:TENSOR]")
+      ->group(group);
+  app.add_option("--number", options.numbers,
+                 "number that the text reads by this name (may be given again)")
+      ->type_name("NAME=VALUE")
+      ->group(group);
+}
+
+Program load_program(const ModOptions& options, OpenFiles& files, const io::TensorFile* context) {
+  ir::Declarations declared;
+  for (const std::string& text : options.captures) {
+    const auto [name, source] = assignment("--capture", text);
+    const TensorView view = files.tensor(source, name);
+    declared.captures.emplace_back(slot_of(name, view), view);
+  }
+  for (const std::string& text : options.numbers) declared.numbers.push_back(number_of(text));
+  if (context != nullptr) {
+    for (const io::NamedTensor& tensor : context->tensors()) {
+      declared.captures.emplace_back(slot_of(tensor.name, tensor.view), tensor.view);
+    }
+  }
+  auto [structure, bindings] = ir::parse(source_text(options), declared);
+  return Program(std::make_shared<const ir::Program>(std::move(structure)), std::move(bindings));
+}
+
+}  // namespace tilewright::cli
