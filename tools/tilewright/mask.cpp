@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "tile_counts.h"
 #include "tilewright/error.h"
 #include "tilewright/mask_map.h"
+#include "tilewright/problem.h"
 #include "verb.h"
 
 namespace tilewright::cli {
@@ -133,10 +136,22 @@ MaskPicture picture_of(const Program& program, const MaskCommand& command, const
       .title = title, .grid = make_mask_grid(program, options), .notes = notes(measured, command)};
 }
 
+Problem problem_of(const MaskMapOptions& map) {
+  Problem problem;
+  problem.batch = map.batch;
+  problem.kv_batch = map.batch;
+  problem.query_heads = map.heads;
+  problem.kv_heads = map.heads;
+  problem.q_len = map.q_len;
+  problem.kv_len = map.kv_len;
+  return problem;
+}
+
 int draw_mask(const MaskCommand& command) {
   require_selected(command);
   OpenFiles files;
-  const Program program = load_program(command.mods, files);
+  const LoadedProgram loaded = load_program(command.mods, problem_of(command.map), files);
+  const Program& program = loaded.program;
   const Measured measured = measure(program, command);
   if (!command.svg.empty() || !command.png.empty()) {
     const MaskPicture picture = picture_of(program, command, measured, command.cells);
@@ -187,6 +202,7 @@ Action declare_mask(CLI::App& app) {
       "Examples:\n"
       "  tilewright mask --mask \"q >= kv\" --q 64 --kv 64\n"
       "  tilewright mask --mask \"(q >= kv) & (q - kv < 4096)\" --q 1048576 --kv 1048576 --json\n"
+      "  tilewright mask --mask \"window(W=64)\" --q 512 --kv 512 --png window.png\n"
       "  tilewright mask --mask \"doc[q] == doc[kv]\" --capture doc=doc.npy --q 240 --kv 240 --svg "
       "doc.svg");
   return [command] { return draw_mask(*command); };

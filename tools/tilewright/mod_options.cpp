@@ -1,8 +1,13 @@
 #include "mod_options.h"
 
+#include <algorithm>
 #include <charconv>
+#include <memory>
+#include <optional>
+#include <tuple>
 #include <utility>
 
+#include "catalogue_text.h"
 #include "io/mapped_file.h"
 #include "ir/text.h"
 #include "tilewright/error.h"
@@ -51,21 +56,47 @@ std::string file_text(const std::string& path) {
   return {reinterpret_cast<const char*>(file.data()), file.size_bytes()};
 }
 
-std::string source_text(const ModOptions& options) {
-  std::string text;
-  if (!options.program_file.empty()) text = file_text(options.program_file) + "\n";
-  if (!options.mask.empty()) text += options.mask + "\n";
-  return text + options.score;
+bool is_declared(const ir::Declarations& declared, const std::string& name) {
+  const auto has_name = [&name](const auto& entry) { return entry.first.name == name; };
+  return std::ranges::any_of(declared.captures, has_name) ||
+         std::ranges::any_of(declared.numbers, has_name);
+}
+
+/// The statements that one --mask or --score stands for.
+std::string statements(const std::string& text, const Problem& problem, ir::Declarations& declared,
+                       std::vector<Table>& tables) {
+  const std::optional<CatalogueCall> call = parse_catalogue_call(text);
+  const bool is_call = call && call->name != "score" && !is_declared(declared, call->name);
+  return (is_call ? catalogue_text(*call, problem, declared, tables) : text) + "\n";
+}
+
+ir::Declarations declarations(const ModOptions& options, OpenFiles& files,
+                              const io::TensorFile* context) {
+  ir::Declarations declared;
+  for (const std::string& text : options.captures) {
+    const auto [name, source] = assignment("--capture", text);
+    const TensorView view = files.tensor(source, name);
+    declared.captures.emplace_back(slot_of(name, view), view);
+  }
+  for (const std::string& text : options.numbers) declared.numbers.push_back(number_of(text));
+  if (context == nullptr) return declared;
+  for (const io::NamedTensor& tensor : context->tensors()) {
+    if (is_declared(declared, tensor.name)) continue;
+    declared.captures.emplace_back(slot_of(tensor.name, tensor.view), tensor.view);
+  }
+  return declared;
 }
 
 }  // namespace
 
 void add_mod_options(CLI::App& app, ModOptions& options) {
   const std::string group = "Program";
-  app.add_option("--mask", options.mask, "mask_mod as text: which pairs (q, kv) are live")
+  app.add_option("--mask", options.mask,
+                 "mask_mod as text or catalogue name: which pairs (q, kv) are live")
       ->type_name("TEXT")
       ->group(group);
-  app.add_option("--score", options.score, "score_mod as text: what happens to one score")
+  app.add_option("--score", options.score,
+                 "score_mod as text or catalogue name: what happens to one score")
       ->type_name("TEXT")
       ->group(group);
   app.add_option("--program", options.program_file, "file with both, in the text form")
@@ -81,21 +112,17 @@ void add_mod_options(CLI::App& app, ModOptions& options) {
       ->group(group);
 }
 
-Program load_program(const ModOptions& options, OpenFiles& files, const io::TensorFile* context) {
-  ir::Declarations declared;
-  for (const std::string& text : options.captures) {
-    const auto [name, source] = assignment("--capture", text);
-    const TensorView view = files.tensor(source, name);
-    declared.captures.emplace_back(slot_of(name, view), view);
-  }
-  for (const std::string& text : options.numbers) declared.numbers.push_back(number_of(text));
-  if (context != nullptr) {
-    for (const io::NamedTensor& tensor : context->tensors()) {
-      declared.captures.emplace_back(slot_of(tensor.name, tensor.view), tensor.view);
-    }
-  }
-  auto [structure, bindings] = ir::parse(source_text(options), declared);
-  return Program(std::make_shared<const ir::Program>(std::move(structure)), std::move(bindings));
+LoadedProgram load_program(const ModOptions& options, const Problem& problem, OpenFiles& files,
+                           const io::TensorFile* context) {
+  ir::Declarations declared = declarations(options, files, context);
+  std::vector<Table> tables;
+  std::string text;
+  if (!options.program_file.empty()) text = file_text(options.program_file) + "\n";
+  if (!options.mask.empty()) text += statements(options.mask, problem, declared, tables);
+  if (!options.score.empty()) text += statements(options.score, problem, declared, tables);
+  auto [structure, bindings] = ir::parse(text, declared);
+  return {Program(std::make_shared<const ir::Program>(std::move(structure)), std::move(bindings)),
+          std::move(tables)};
 }
 
 }  // namespace tilewright::cli

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "tensor_source.h"
+#include "tilewright/problem.h"
 #include "tilewright/program.h"
+#include "tilewright/table.h"
 
 namespace tilewright::cli {
 
@@ -20,9 +22,16 @@ struct ModOptions {
 
 void add_mod_options(CLI::App& app, ModOptions& options);
 
-/// Reads program text and what it captures. Tensors of `context`, a file that the verb read anyway,
-/// may be used by name without --capture. Throws Error that points into the text.
-Program load_program(const ModOptions& options, OpenFiles& files,
-                     const io::TensorFile* context = nullptr);
+/// A program and the tables of catalogue entries that it reads.
+struct LoadedProgram {
+  Program program;
+  std::vector<Table> tables;
+};
+
+/// Reads program text, or catalogue names, and what they capture. Tables of the catalogue are made
+/// for `problem`. Tensors of `context`, a file that the verb read anyway, may be used by name
+/// without --capture. Throws Error that points into the text.
+LoadedProgram load_program(const ModOptions& options, const Problem& problem, OpenFiles& files,
+                           const io::TensorFile* context = nullptr);
 
 }  // namespace tilewright::cli

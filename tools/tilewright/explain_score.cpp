@@ -1,0 +1,115 @@
+#include "explain_score.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ir/op.h"
+#include "ir/program.h"
+
+namespace tilewright::cli {
+
+namespace {
+
+std::string value_text(ir::Type type, const ir::NodeValue& value) {
+  if (type == ir::Type::kBool) return value.truth ? "true" : "false";
+  if (type == ir::Type::kInt) return std::to_string(value.integer);
+  return fmt::format("{}", value.real);
+}
+
+std::string head_text(const ir::Program& program, const ir::Node& node) {
+  switch (node.op) {
+    case ir::Op::kScore:
+      return "score";
+    case ir::Op::kBatch:
+      return "b";
+    case ir::Op::kHead:
+      return "h";
+    case ir::Op::kQuery:
+      return "q";
+    case ir::Op::kKey:
+      return "kv";
+    case ir::Op::kLiteral:
+      return "literal";
+    case ir::Op::kLoad:
+      return program.captures()[node.payload].name;
+    case ir::Op::kNumber:
+      return "number " + program.numbers()[node.payload].name;
+    default:
+      return std::string(ir::row(node.op).fn);
+  }
+}
+
+std::string expression_text(const ir::Program& program, ir::NodeId id) {
+  const ir::Node& node = program.node(id);
+  std::string text = head_text(program, node);
+  const auto operands = program.operands(id);
+  if (operands.empty()) return text;
+  std::string list;
+  for (const ir::NodeId operand : operands) {
+    list += fmt::format("{}%{}", list.empty() ? "" : ", ", operand);
+  }
+  return text + "(" + list + ")";
+}
+
+std::string role_of(const ir::Roots& roots, ir::NodeId id) {
+  if (roots.mask == id) return "mask";
+  return roots.score == id ? "score" : "";
+}
+
+}  // namespace
+
+ScoreTrace trace_score(const Program& program, double score, const ir::Position& position) {
+  const ir::Program& structure = program.structure();
+  ir::Interpreter interpreter(structure, program.bindings());
+  const std::vector<ir::NodeValue> values = interpreter.values(score, position);
+  ScoreTrace trace{
+      .position = position, .score_in = score, .live = true, .score_out = score, .nodes = {}};
+  for (ir::NodeId id = 0; id < structure.size(); ++id) {
+    trace.nodes.push_back({.name = fmt::format("%{}", id),
+                           .expression = expression_text(structure, id),
+                           .value = value_text(structure.node(id).type, values[id]),
+                           .role = role_of(structure.roots(), id)});
+  }
+  if (structure.roots().score) trace.score_out = values[*structure.roots().score].real;
+  if (structure.roots().mask) trace.live = values[*structure.roots().mask].truth;
+  trace.live = trace.live && trace.score_out != -INFINITY;
+  return trace;
+}
+
+nlohmann::ordered_json to_json(const ScoreTrace& trace) {
+  nlohmann::ordered_json json;
+  json["b"] = trace.position.b;
+  json["h"] = trace.position.h;
+  json["q"] = trace.position.q;
+  json["kv"] = trace.position.kv;
+  json["score_in"] = trace.score_in;
+  json["score_out"] = fmt::format("{}", trace.score_out);
+  json["live"] = trace.live;
+  json["nodes"] = nlohmann::ordered_json::array();
+  for (const TracedNode& node : trace.nodes) {
+    json["nodes"].push_back({{"name", node.name},
+                             {"expression", node.expression},
+                             {"value", node.value},
+                             {"role", node.role}});
+  }
+  return json;
+}
+
+std::string to_text(const ScoreTrace& trace) {
+  std::string text =
+      fmt::format("b = {}, h = {}, q = {}, kv = {}, score = {}\n", trace.position.b,
+                  trace.position.h, trace.position.q, trace.position.kv, trace.score_in);
+  std::size_t widest = 0;
+  for (const TracedNode& node : trace.nodes) widest = std::max(widest, node.expression.size());
+  for (const TracedNode& node : trace.nodes) {
+    text += fmt::format("  {:>5} = {:<{}}  {}{}\n", node.name, node.expression, widest, node.value,
+                        node.role.empty() ? "" : "   <- " + node.role);
+  }
+  return text + (trace.live ? fmt::format("live, score {}\n", trace.score_out)
+                            : "dead: it takes no part in the softmax\n");
+}
+
+}  // namespace tilewright::cli
