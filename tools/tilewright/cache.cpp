@@ -38,10 +38,13 @@ struct CacheContent {
                .hint = {}});
 }
 
+/// Engines may keep kernels in memory only.
+bool is_folder(const std::string& folder) { return !folder.empty() && folder != "none"; }
+
 CacheContent content_of(const std::string& folder) {
   CacheContent content{.folder = folder, .files = 0, .bytes = 0};
   std::error_code fault;
-  if (folder == "none" || !std::filesystem::exists(folder, fault)) return content;
+  if (!is_folder(folder) || !std::filesystem::exists(folder, fault)) return content;
   for (std::filesystem::recursive_directory_iterator entry(folder, fault), end; entry != end;
        entry.increment(fault)) {
     if (fault) raise_folder(folder, fault);
@@ -56,7 +59,7 @@ CacheContent content_of(const std::string& folder) {
 /// Removes what lies in the folder, the folder itself not.
 void clear(const std::string& folder) {
   std::error_code fault;
-  if (folder == "none" || !std::filesystem::exists(folder, fault)) return;
+  if (!is_folder(folder) || !std::filesystem::exists(folder, fault)) return;
   for (const auto& entry : std::filesystem::directory_iterator(folder, fault)) {
     std::filesystem::remove_all(entry.path(), fault);
     if (fault) raise_folder(entry.path(), fault);
@@ -75,8 +78,9 @@ int show_cache(const CacheCommand& command) {
                 {"bytes", content.bytes},
                 {"cleared", command.clear}});
   } else {
-    print(fmt::format("{}: {} files, {} bytes{}\n", content.folder, content.files, content.bytes,
-                      command.clear ? ", now cleared" : ""));
+    print(fmt::format("{}: {} files, {} bytes{}\n",
+                      is_folder(folder) ? folder : "kernels are kept in memory only", content.files,
+                      content.bytes, command.clear ? ", now cleared" : ""));
   }
   return kSuccess;
 }

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,6 +8,7 @@
 #include "config.h"
 #include "console.h"
 #include "exit_code.h"
+#include "kernel_matrix.h"
 #include "tilewright/engine.h"
 #include "tilewright/target.h"
 #include "verb.h"
@@ -16,6 +16,11 @@
 namespace tilewright::cli {
 
 namespace {
+
+struct DoctorCommand {
+  bool matrix = false;
+  bool json = false;
+};
 
 struct Variable {
   const char* name;
@@ -63,7 +68,7 @@ std::string report_text(const std::string& cache_dir) {
     if (!target.reason.empty()) text += fmt::format("  {}\n", target.reason);
     for (const std::string& kernel : target.kernels) text += fmt::format("  {}\n", kernel);
   }
-  text += fmt::format("\ncache: {}\n", cache_dir);
+  text += fmt::format("\ncache: {}\n", cache_dir.empty() ? "in memory only" : cache_dir);
   text += "\nenvironment:\n";
   for (const Variable& variable : variables()) {
     text += fmt::format("  {:<24}{:<12} {}\n", variable.name,
@@ -75,15 +80,20 @@ std::string report_text(const std::string& cache_dir) {
 }  // namespace
 
 Action declare_doctor(CLI::App& app) {
-  auto as_json = std::make_shared<bool>(false);
-  app.add_flag("--json", *as_json, "print as JSON");
+  auto command = std::make_shared<DoctorCommand>();
+  app.add_flag("--matrix", command->matrix, "print every kernel of this library as Markdown");
+  app.add_flag("--json", command->json, "print as JSON");
   app.footer(
       "Examples:\n"
       "  tilewright doctor\n"
       "  TILEWRIGHT_CPU_ISA=portable tilewright doctor");
-  return [as_json] {
+  return [command] {
+    if (command->matrix) {
+      print(kernel_matrix());
+      return kSuccess;
+    }
     const std::string cache_dir = Engine().options().cache_dir;
-    if (*as_json) {
+    if (command->json) {
       print_json(report_json(cache_dir));
     } else {
       print(report_text(cache_dir));

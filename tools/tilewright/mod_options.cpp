@@ -4,7 +4,6 @@
 #include <charconv>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "catalogue_text.h"
@@ -37,18 +36,24 @@ ir::CaptureSlot slot_of(const std::string& name, const TensorView& view) {
   return {.name = name, .dtype = view.dtype, .rank = static_cast<std::uint32_t>(view.rank())};
 }
 
+/// The whole text as a number; absent for anything else.
+template <class T>
+std::optional<T> parsed(const std::string& text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, fault] = std::from_chars(text.data(), end, value);
+  if (fault != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
 std::pair<ir::NumberSlot, ir::NumberValue> number_of(const std::string& text) {
   const auto [name, value] = assignment("--number", text);
-  const char* end = value.data() + value.size();
-  std::int64_t integer = 0;
-  auto [stop, fault] = std::from_chars(value.data(), end, integer);
-  if (fault == std::errc() && stop == end) {
-    return {{.name = name, .type = ir::Type::kInt}, {.real = 0, .integer = integer}};
+  if (const auto integer = parsed<std::int64_t>(value)) {
+    return {{.name = name, .type = ir::Type::kInt}, {.real = 0, .integer = *integer}};
   }
-  double real = 0;
-  std::tie(stop, fault) = std::from_chars(value.data(), end, real);
-  if (fault != std::errc() || stop != end) raise_bad_option("--number", "name=number", text);
-  return {{.name = name, .type = ir::Type::kFloat}, {.real = real, .integer = 0}};
+  const auto real = parsed<double>(value);
+  if (!real) raise_bad_option("--number", "name=number", text);
+  return {{.name = name, .type = ir::Type::kFloat}, {.real = *real, .integer = 0}};
 }
 
 std::string file_text(const std::string& path) {
