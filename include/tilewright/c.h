@@ -1,5 +1,4 @@
-#ifndef TILEWRIGHT_C_H
-#define TILEWRIGHT_C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -230,6 +229,4 @@ TW_API tw_status tw_mask_map_counts(const tw_mask_map* map, int64_t kv_block,
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,6 @@
+#pragma once
+
 /* Steps of a C11 program that uses tilewright/c.h; each returns NULL, or what went wrong. */
-#ifndef TILEWRIGHT_TESTS_C_PROGRAM_H
-#define TILEWRIGHT_TESTS_C_PROGRAM_H
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,6 +16,4 @@ const char* check_host_services(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif
