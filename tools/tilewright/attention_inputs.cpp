@@ -36,10 +36,25 @@ LoadedInputs random_inputs(const InputOptions& options) {
   return loaded;
 }
 
+void require_rank_4(const TensorView& view, const char* name) {
+  if (view.rank() == 4) return;
+  throw Error({.code = ErrorCode::kInvalidArgument,
+               .what = std::string(name) + " has the wrong number of axes",
+               .where = name,
+               .expected = "4: [batch, heads, tokens, dim]",
+               .got = to_string(view.shape),
+               .hint = {}});
+}
+
 TensorView one_input(const InputOptions& options, OpenFiles& files, const std::string& source,
                      const char* name) {
-  if (!source.empty()) return files.tensor(source, name);
-  if (!options.file.empty()) return files.open(options.file).get(name);
+  const std::string& place = source.empty() ? options.file : source;
+  if (!place.empty()) {
+    const TensorView view =
+        source.empty() ? files.open(place).get(name) : files.tensor(source, name);
+    require_rank_4(view, name);
+    return view;
+  }
   throw Error({.code = ErrorCode::kInvalidArgument,
                .what = std::string("there is no ") + name,
                .where = std::string("--") + name,

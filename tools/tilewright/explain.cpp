@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "attention_inputs.h"
@@ -25,7 +26,7 @@ struct ExplainCommand {
   EngineOptions engine;
   std::string stage = "all";
   std::vector<std::int64_t> at;
-  double score = 1;
+  std::optional<double> score;
   bool json = false;
 };
 
@@ -44,10 +45,10 @@ Problem problem_of(const InputOptions& options) {
   return problem;
 }
 
-/// The problem and the tensors of --input where there is one.
-Problem stated_problem(const ExplainCommand& command, OpenFiles& files) {
-  if (command.inputs.file.empty()) return problem_of(command.inputs);
-  const LoadedInputs loaded = load_inputs(command.inputs, files);
+/// The problem of --input where there is one, else that of the sizes.
+Problem stated_problem(const ExplainCommand& command, const std::optional<LoadedInputs>& tensors) {
+  if (!tensors) return problem_of(command.inputs);
+  const LoadedInputs& loaded = *tensors;
   TensorView out = loaded.views.query;
   out.shape[3] = loaded.views.value.shape[3];
   return problem_from(loaded.views, {.out = out, .lse = {}, .max_scores = {}});
@@ -73,7 +74,8 @@ std::string stage_text(const std::string& stage, const Attention& attention) {
          "\n" + attention.explain("source");
 }
 
-int explain_at(const ExplainCommand& command, const Program& program) {
+int explain_at(const ExplainCommand& command, const Program& program,
+               const std::optional<LoadedInputs>& tensors) {
   if (command.at.size() != 4) {
     throw Error({.code = ErrorCode::kInvalidArgument,
                  .what = "--at takes four positions",
@@ -83,7 +85,9 @@ int explain_at(const ExplainCommand& command, const Program& program) {
                  .hint = {}});
   }
   const ir::Position position{command.at[0], command.at[1], command.at[2], command.at[3]};
-  const ScoreTrace trace = trace_score(program, command.score, position);
+  double score = command.score.value_or(1);
+  if (tensors && !command.score) score = score_of(tensors->views, position);
+  const ScoreTrace trace = trace_score(program, score, position);
   if (command.json) {
     print_json(to_json(trace));
   } else {
@@ -94,11 +98,12 @@ int explain_at(const ExplainCommand& command, const Program& program) {
 
 int explain(const ExplainCommand& command) {
   OpenFiles files;
-  const Problem problem = stated_problem(command, files);
-  const io::TensorFile* context =
-      command.inputs.file.empty() ? nullptr : &files.open(command.inputs.file);
+  std::optional<LoadedInputs> tensors;
+  if (!command.inputs.file.empty()) tensors = load_inputs(command.inputs, files);
+  const Problem problem = stated_problem(command, tensors);
+  const io::TensorFile* context = tensors ? tensors->file : nullptr;
   const LoadedProgram mods = load_program(command.mods, problem, files, context);
-  if (!command.at.empty()) return explain_at(command, mods.program);
+  if (!command.at.empty()) return explain_at(command, mods.program, tensors);
   Engine engine(command.engine);
   const Attention attention = engine.prepare(mods.program, problem);
   const std::string text = stage_text(command.stage, attention);
@@ -127,7 +132,8 @@ Action declare_explain(CLI::App& app) {
   app.add_option("--at", command->at, "show every node's value for this one score")
       ->delimiter(',')
       ->type_name("B,H,Q,KV");
-  app.add_option("--score-value", command->score, "the score before score_mod, for --at");
+  app.add_option("--score-value", command->score,
+                 "the score before score_mod, for --at; by default from --input, else 1");
   app.add_flag("--json", command->json, "print as JSON");
   app.footer(
       "Examples:\n"

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/element.h"
 #include "ir/op.h"
 #include "ir/program.h"
+#include "tilewright/error.h"
 
 namespace tilewright::cli {
 
@@ -54,12 +56,43 @@ std::string expression_text(const ir::Program& program, ir::NodeId id) {
   return text + "(" + list + ")";
 }
 
+[[noreturn]] void raise_outside(const Dims& query, const Dims& key, const ir::Position& p) {
+  throw Error({.code = ErrorCode::kInvalidArgument,
+               .what = "--at lies outside the tensors",
+               .where = "--at",
+               .expected = "inside query " + to_string(query) + " and key " + to_string(key),
+               .got = fmt::format("b = {}, h = {}, q = {}, kv = {}", p.b, p.h, p.q, p.kv),
+               .hint = {}});
+}
+
+double element(const TensorView& view, const Dims& index) {
+  std::int64_t offset = 0;
+  for (std::size_t axis = 0; axis < index.size(); ++axis)
+    offset += index[axis] * view.strides[axis];
+  return read_real(view, offset);
+}
+
 std::string role_of(const ir::Roots& roots, ir::NodeId id) {
   if (roots.mask == id) return "mask";
   return roots.score == id ? "score" : "";
 }
 
 }  // namespace
+
+double score_of(const ForwardInputs& inputs, const ir::Position& p) {
+  const Dims& query = inputs.query.shape;
+  const Dims& key = inputs.key.shape;
+  const bool inside = p.b >= 0 && p.b < query[0] && p.h >= 0 && p.h < query[1] && p.q >= 0 &&
+                      p.q < query[2] && p.kv >= 0 && p.kv < key[2];
+  if (!inside) raise_outside(query, key, p);
+  const std::int64_t kv_b = key[0] == 1 ? 0 : p.b;
+  const std::int64_t kv_h = p.h / (query[1] / key[1]);
+  double sum = 0;
+  for (std::int64_t d = 0; d < query[3]; ++d) {
+    sum += element(inputs.query, {p.b, p.h, p.q, d}) * element(inputs.key, {kv_b, kv_h, p.kv, d});
+  }
+  return sum / std::sqrt(static_cast<double>(query[3]));
+}
 
 ScoreTrace trace_score(const Program& program, double score, const ir::Position& position) {
   const ir::Program& structure = program.structure();

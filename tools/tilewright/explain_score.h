@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/interpret.h"
+#include "tilewright/engine.h"
 #include "tilewright/program.h"
 
 namespace tilewright::cli {
@@ -25,6 +26,10 @@ struct ScoreTrace {
   double score_out = 0;
   std::vector<TracedNode> nodes;
 };
+
+/// The scaled product of the position's query and key, in fp64, with the default scale. Throws
+/// Error for a position outside the tensors.
+double score_of(const ForwardInputs& inputs, const ir::Position& position);
 
 ScoreTrace trace_score(const Program& program, double score, const ir::Position& position);
 

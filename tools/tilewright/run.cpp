@@ -17,7 +17,6 @@
 #include "piece_check.h"
 #include "progress.h"
 #include "replay.h"
-#include "tilewright/error.h"
 #include "timing.h"
 #include "verb.h"
 
@@ -67,19 +66,7 @@ struct RunResult {
   }
 };
 
-void require_rank_4(const TensorView& view, const char* name) {
-  if (view.rank() == 4) return;
-  throw Error({.code = ErrorCode::kInvalidArgument,
-               .what = std::string(name) + " has the wrong number of axes",
-               .where = name,
-               .expected = "4: [batch, heads, tokens, dim]",
-               .got = to_string(view.shape),
-               .hint = {}});
-}
-
 RunOutputs make_outputs(const RunCommand& command, const ForwardInputs& inputs) {
-  require_rank_4(inputs.query, "query");
-  require_rank_4(inputs.value, "value");
   const Dims& query = inputs.query.shape;
   const Dims rows{query[0], query[1], query[2]};
   const DType row_dtype = inputs.query.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
