@@ -1,16 +1,16 @@
+#include "cache/disk_store.h"
+
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <system_error>
+#include <vector>
 
+#include "config.h"
 #include "console.h"
 #include "exit_code.h"
-#include "tilewright/engine.h"
-#include "tilewright/error.h"
 #include "verb.h"
 
 namespace tilewright::cli {
@@ -19,69 +19,57 @@ namespace {
 
 struct CacheCommand {
   std::string folder;
+  bool list = false;
   bool clear = false;
   bool json = false;
 };
 
-struct CacheContent {
-  std::string folder;
-  std::int64_t files = 0;
-  std::uintmax_t bytes = 0;
-};
-
-[[noreturn]] void raise_folder(const std::string& folder, const std::error_code& fault) {
-  throw Error({.code = ErrorCode::kIo,
-               .what = "cannot read the cache: " + fault.message(),
-               .where = folder,
-               .expected = {},
-               .got = {},
-               .hint = {}});
+cache::DiskStore open_store(const CacheCommand& command) {
+  const Config config = read_config();
+  const std::string chosen = command.folder.empty() ? config.cache_dir : command.folder;
+  return cache::DiskStore(cache::user_cache(chosen, config.xdg_cache_home, config.home));
 }
 
-/// Engines may keep kernels in memory only.
-bool is_folder(const std::string& folder) { return !folder.empty() && folder != "none"; }
-
-CacheContent content_of(const std::string& folder) {
-  CacheContent content{.folder = folder, .files = 0, .bytes = 0};
-  std::error_code fault;
-  if (!is_folder(folder) || !std::filesystem::exists(folder, fault)) return content;
-  for (std::filesystem::recursive_directory_iterator entry(folder, fault), end; entry != end;
-       entry.increment(fault)) {
-    if (fault) raise_folder(folder, fault);
-    if (!entry->is_regular_file(fault)) continue;
-    ++content.files;
-    content.bytes += entry->file_size(fault);
-  }
-  if (fault) raise_folder(folder, fault);
-  return content;
+nlohmann::ordered_json to_json(const cache::EntryInfo& entry) {
+  return {{"key", entry.key},     {"kernel", entry.kernel_name},  {"toolchain", entry.toolchain},
+          {"bytes", entry.bytes}, {"last_used", entry.last_used}, {"damaged", entry.damaged}};
 }
 
-/// Removes what lies in the folder, the folder itself not.
-void clear(const std::string& folder) {
-  std::error_code fault;
-  if (!is_folder(folder) || !std::filesystem::exists(folder, fault)) return;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, fault)) {
-    std::filesystem::remove_all(entry.path(), fault);
-    if (fault) raise_folder(entry.path(), fault);
-  }
+std::uint64_t bytes_of(const std::vector<cache::EntryInfo>& entries) {
+  std::uint64_t bytes = 0;
+  for (const cache::EntryInfo& entry : entries) bytes += entry.bytes;
+  return bytes;
 }
 
 int show_cache(const CacheCommand& command) {
-  EngineOptions options;
-  options.cache_dir = command.folder;
-  const std::string folder = Engine(options).options().cache_dir;
-  const CacheContent content = content_of(folder);
-  if (command.clear) clear(folder);
+  cache::DiskStore store = open_store(command);
+  const std::string why = store.why_memory_only();
+  const std::vector<cache::EntryInfo> entries =
+      why.empty() ? store.list() : std::vector<cache::EntryInfo>();
+  const std::int64_t removed = command.clear && why.empty() ? store.clear() : 0;
   if (command.json) {
-    print_json({{"folder", content.folder},
-                {"files", content.files},
-                {"bytes", content.bytes},
-                {"cleared", command.clear}});
-  } else {
-    print(fmt::format("{}: {} files, {} bytes{}\n",
-                      is_folder(folder) ? folder : "kernels are kept in memory only", content.files,
-                      content.bytes, command.clear ? ", now cleared" : ""));
+    nlohmann::ordered_json json = {{"folder", store.folder()},
+                                   {"memory_only", why},
+                                   {"kernels", entries.size()},
+                                   {"bytes", bytes_of(entries)},
+                                   {"removed", removed}};
+    json["entries"] = nlohmann::ordered_json::array();
+    for (const cache::EntryInfo& entry : entries) json["entries"].push_back(to_json(entry));
+    print_json(json);
+    return kSuccess;
   }
+  if (!why.empty()) {
+    print("kernels are kept in memory only: " + why + "\n");
+    return kSuccess;
+  }
+  print(
+      fmt::format("{}: {} kernels, {} bytes\n", store.folder(), entries.size(), bytes_of(entries)));
+  for (const cache::EntryInfo& entry : entries) {
+    if (!command.list) break;
+    print(fmt::format("  {}  {:>8} bytes  {}{}\n", entry.key, entry.bytes, entry.kernel_name,
+                      entry.damaged ? " (damaged)" : ""));
+  }
+  if (command.clear) print(fmt::format("removed {} kernels\n", removed));
   return kSuccess;
 }
 
@@ -91,11 +79,12 @@ Action declare_cache(CLI::App& app) {
   auto command = std::make_shared<CacheCommand>();
   app.add_option("--cache-dir", command->folder, "folder; by default the one that engines use")
       ->type_name("FOLDER");
+  app.add_flag("--list", command->list, "list every stored kernel");
   app.add_flag("--clear", command->clear, "remove every stored kernel");
   app.add_flag("--json", command->json, "print as JSON");
   app.footer(
       "Examples:\n"
-      "  tilewright cache\n"
+      "  tilewright cache --list\n"
       "  tilewright cache --clear");
   return [command] { return show_cache(*command); };
 }

@@ -37,6 +37,8 @@ std::vector<Variable> variables() {
       {"TILEWRIGHT_THREADS", config.threads == 0 ? "" : std::to_string(config.threads),
        "threads; else affinity and container quota decide"},
       {"TILEWRIGHT_CACHE_DIR", config.cache_dir, "folder of compiled kernels; none: memory only"},
+      {"TILEWRIGHT_CACHE_LAYERS", config.cache_layers,
+       "read-only folders of compiled kernels, looked at first; separated by colons"},
       {"TILEWRIGHT_RECORD", config.record_dir, "folder where failing calls are saved"},
       {"TILEWRIGHT_RECORD_DATA", config.record_data ? "1" : "", "1: with their tensors' data"},
   };
@@ -68,7 +70,7 @@ std::string report_text(const std::string& cache_dir) {
     if (!target.reason.empty()) text += fmt::format("  {}\n", target.reason);
     for (const std::string& kernel : target.kernels) text += fmt::format("  {}\n", kernel);
   }
-  text += fmt::format("\ncache: {}\n", cache_dir.empty() ? "in memory only" : cache_dir);
+  text += fmt::format("\ncache: {}\n", cache_dir == "none" ? "in memory only" : cache_dir);
   text += "\nenvironment:\n";
   for (const Variable& variable : variables()) {
     text += fmt::format("  {:<24}{:<12} {}\n", variable.name,
