@@ -9,6 +9,7 @@
 #include "io/output_file.h"
 #include "picture/canvas.h"
 #include "picture/layout.h"
+#include "picture/legend.h"
 #include "picture/palette.h"
 #include "tilewright/error.h"
 
@@ -16,8 +17,6 @@ namespace tilewright::cli {
 
 namespace {
 
-constexpr TileClass kClasses[] = {TileClass::kEmpty, TileClass::kPartial, TileClass::kFull};
-constexpr const char* kClassWords[] = {"empty: skipped", "partial: pair by pair", "full: no mask"};
 constexpr std::int64_t kPixels = 2;  // device pixels of one layout pixel: sharp on dense screens
 
 Rectangle scaled(const Rectangle& r) {
@@ -76,9 +75,9 @@ class Painter {
   void legend() {
     std::int64_t x = layout_.left;
     const std::int64_t y = layout_.legend_top() - 12;
-    for (std::size_t i = 0; i < std::size(kClasses); ++i) {
-      canvas_.fill(scaled({x, y, 14, 14}), colour_of(kClasses[i]));
-      words(x + 20, y + 3, kClassWords[i]);
+    for (const LegendEntry& entry : kLegend) {
+      canvas_.fill(scaled({x, y, 14, 14}), colour_of(entry.tile_class));
+      words(x + 20, y + 3, entry.words);
       x += 190;
     }
   }

@@ -6,14 +6,12 @@
 #include <iterator>
 
 #include "picture/layout.h"
+#include "picture/legend.h"
 #include "picture/palette.h"
 
 namespace tilewright::cli {
 
 namespace {
-
-constexpr TileClass kClasses[] = {TileClass::kEmpty, TileClass::kPartial, TileClass::kFull};
-constexpr const char* kClassWords[] = {"empty: skipped", "partial: pair by pair", "full: no mask"};
 
 std::string hex(Colour c) { return fmt::format("#{:02x}{:02x}{:02x}", c.red, c.green, c.blue); }
 
@@ -74,10 +72,10 @@ std::string class_path(const MaskGrid& grid, const Layout& layout, TileClass wan
 std::string legend(const Layout& layout) {
   std::string svg;
   std::int64_t x = layout.left;
-  for (std::size_t i = 0; i < std::size(kClasses); ++i) {
+  for (const LegendEntry& entry : kLegend) {
     svg += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n", x,
-                       layout.legend_top() - 12, hex(colour_of(kClasses[i])));
-    svg += text_element({x + 20, layout.legend_top()}, kClassWords[i]);
+                       layout.legend_top() - 12, hex(colour_of(entry.tile_class)));
+    svg += text_element({x + 20, layout.legend_top()}, entry.words);
     x += 190;
   }
   return svg;
@@ -102,7 +100,7 @@ std::string svg_picture(const MaskPicture& picture) {
       "0..{}</text>\n",
       layout.left - 10, layout.top, grid.q_len);
   svg += "<g shape-rendering=\"crispEdges\">\n";
-  for (const TileClass tile_class : kClasses) svg += class_path(grid, layout, tile_class);
+  for (const LegendEntry& entry : kLegend) svg += class_path(grid, layout, entry.tile_class);
   svg += "</g>\n" + legend(layout);
   std::int64_t y = layout.notes_top() + 6;
   for (const std::string& note : picture.notes) {
