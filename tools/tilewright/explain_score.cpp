@@ -44,16 +44,35 @@ std::string head_text(const ir::Program& program, const ir::Node& node) {
   }
 }
 
+bool is_true_literal(const ir::Node& node) {
+  return node.op == ir::Op::kLiteral && node.type == ir::Type::kBool && node.payload != 0;
+}
+
+/// The last operand of what can fault is its guard: the condition under which it is reached.
+bool has_guard(ir::Op op) {
+  return op == ir::Op::kLoad || (!ir::is_leaf(op) && ir::row(op).has_guard());
+}
+
+/// "add(%3, %5)", "doc[%0]", and " if %7" where a guard may be false.
 std::string expression_text(const ir::Program& program, ir::NodeId id) {
   const ir::Node& node = program.node(id);
-  std::string text = head_text(program, node);
   const auto operands = program.operands(id);
-  if (operands.empty()) return text;
+  const std::size_t written = operands.size() - (has_guard(node.op) ? 1 : 0);
   std::string list;
-  for (const ir::NodeId operand : operands) {
+  for (const ir::NodeId operand : operands.first(written)) {
     list += fmt::format("{}%{}", list.empty() ? "" : ", ", operand);
   }
-  return text + "(" + list + ")";
+  const bool is_load = node.op == ir::Op::kLoad;
+  std::string text = head_text(program, node);
+  if (!list.empty()) text += (is_load ? "[" : "(") + list + (is_load ? "]" : ")");
+  if (written == operands.size() || is_true_literal(program.node(operands.back()))) return text;
+  return text + fmt::format(" if %{}", operands.back());
+}
+
+/// The guard that always holds says nothing.
+bool is_shown(const ir::Program& program, ir::NodeId id) {
+  const ir::Roots& roots = program.roots();
+  return !is_true_literal(program.node(id)) || roots.mask == id || roots.score == id;
 }
 
 [[noreturn]] void raise_outside(const Dims& query, const Dims& key, const ir::Position& p) {
@@ -101,6 +120,7 @@ ScoreTrace trace_score(const Program& program, double score, const ir::Position&
   ScoreTrace trace{
       .position = position, .score_in = score, .live = true, .score_out = score, .nodes = {}};
   for (ir::NodeId id = 0; id < structure.size(); ++id) {
+    if (!is_shown(structure, id)) continue;
     trace.nodes.push_back({.name = fmt::format("%{}", id),
                            .expression = expression_text(structure, id),
                            .value = value_text(structure.node(id).type, values[id]),

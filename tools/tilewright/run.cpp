@@ -152,8 +152,8 @@ nlohmann::ordered_json to_json(const RunResult& result) {
 std::string to_text(const RunResult& result) {
   std::string text =
       fmt::format("out      {} {}\n", to_string(result.out.shape), name(result.out.dtype));
-  text += fmt::format("kernel   {}{}{}\n", result.report.kernel,
-                      result.report.path.empty() ? "" : ": ", result.report.path);
+  text += fmt::format("kernel   {}\n", result.report.kernel);
+  if (!result.report.path.empty()) text += fmt::format("why      {}\n", result.report.path);
   const std::size_t runs = result.timings.sorted_ms.size();
   text += runs == 1 ? fmt::format("time     {:.3f} ms, compiling included", result.timings.median())
                     : fmt::format("time     {:.3f} ms, median of {} ({:.3f} to {:.3f})",

@@ -1,5 +1,7 @@
 #include "picture/mask_grid.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analyse/tile_class.h"
@@ -11,6 +13,11 @@ namespace {
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
+
+std::string cell_text(const MaskGrid& grid) {
+  if (grid.q_cell == 1 && grid.kv_cell == 1) return "a cell is one pair";
+  return fmt::format("a cell is {} x {} tokens", grid.q_cell, grid.kv_cell);
+}
 
 MaskGrid make_mask_grid(const Program& program, const GridOptions& options) {
   MaskGrid grid;

@@ -38,6 +38,9 @@ struct GridOptions {
 /// Classifies every cell by the analysis that the kernels use; a cell of one pair is exact.
 MaskGrid make_mask_grid(const Program& program, const GridOptions& options);
 
+/// "a cell is 128 x 128 tokens", "a cell is one pair".
+std::string cell_text(const MaskGrid& grid);
+
 /// A mask's picture with the words around it.
 struct MaskPicture {
   std::string title;

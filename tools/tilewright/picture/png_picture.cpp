@@ -33,9 +33,8 @@ class Painter {
   Canvas paint() {
     const MaskGrid& grid = picture_.grid;
     words(layout_.left, Layout::kMargin, picture_.title, 3);
-    words(
-        layout_.left, layout_.top - 18,
-        fmt::format("key 0..{}, a cell is {} x {} tokens", grid.kv_len, grid.q_cell, grid.kv_cell));
+    words(layout_.left, layout_.top - 18,
+          fmt::format("key 0..{}; {}", grid.kv_len, cell_text(grid)));
     const std::string query = fmt::format("query 0..{}", grid.q_len);
     const std::int64_t length = static_cast<std::int64_t>(query.size()) * (kGlyph + 1);
     canvas_.write({(layout_.left - 20) * kPixels, (layout_.top + length) * kPixels, 2, true}, query,

@@ -92,9 +92,8 @@ std::string svg_picture(const MaskPicture& picture) {
       "<rect width=\"{0}\" height=\"{1}\" fill=\"{3}\"/>\n",
       layout.width, layout.height, hex(kInk), hex(kPaper));
   svg += text_element({layout.left, Layout::kMargin + 12, "font-size=\"16\""}, picture.title);
-  svg += text_element(
-      {layout.left, layout.top - 10},
-      fmt::format("key 0..{}, a cell is {} x {} tokens", grid.kv_len, grid.q_cell, grid.kv_cell));
+  svg += text_element({layout.left, layout.top - 10},
+                      fmt::format("key 0..{}; {}", grid.kv_len, cell_text(grid)));
   svg += fmt::format(
       "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"end\">query "
       "0..{}</text>\n",

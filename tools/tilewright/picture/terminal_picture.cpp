@@ -61,9 +61,8 @@ std::string swatch(TileClass tile_class, const char* word, bool with_colours) {
 std::string terminal_picture(const MaskPicture& picture, bool with_colours) {
   const MaskGrid& grid = picture.grid;
   std::string text = picture.title + "\n";
-  text += fmt::format("query 0..{} down, key 0..{} right; a cell is {} x {} {}\n", grid.q_len,
-                      grid.kv_len, grid.q_cell, grid.kv_cell,
-                      grid.q_cell * grid.kv_cell == 1 ? "pair" : "tokens");
+  text += fmt::format("query 0..{} down, key 0..{} right; {}\n", grid.q_len, grid.kv_len,
+                      cell_text(grid));
   for (std::int64_t row = 0; row < grid.rows; row += with_colours ? 2 : 1) {
     text += with_colours ? coloured_line(grid, row) : plain_line(grid, row);
   }
