@@ -180,6 +180,7 @@ int run(const RunCommand& command) {
 
 Action declare_run(CLI::App& app) {
   auto command = std::make_shared<RunCommand>();
+  command->inputs.q_len = 256;
   add_mod_options(app, command->mods);
   add_input_options(app, command->inputs, true);
   add_engine_options(app, command->engine);
