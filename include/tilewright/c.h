@@ -12,7 +12,7 @@
  * the `destroy` function of their kind, which takes NULL.
  *
  * Structures that may grow start with `struct_bytes`: set it with sizeof, zero the rest
- * (`tw_problem p = {sizeof p};`). A zero means the default everywhere. */
+ * (`tw_problem p = {.struct_bytes = sizeof p};`). A zero means the default everywhere. */
 
 #ifdef __cplusplus
 extern "C" {

@@ -120,7 +120,7 @@ const char* check_forward(void) {
   const tw_tensor lse_tensor = {lse, TW_F32, 3, rows, NULL, TW_CPU, 0};
   tw_engine* engine;
   tw_program* program;
-  tw_stats stats = {sizeof stats};
+  tw_stats stats = {.struct_bytes = sizeof stats};
   outputs.lse = &lse_tensor;
   REQUIRE_OK(tw_engine_create(NULL, &engine));
   REQUIRE_OK(parse("q >= kv", &program));
@@ -141,7 +141,7 @@ const char* check_prepare_and_rebind(void) {
   int32_t doc[kTokens] = {0, 0, 0, 0, 0}, ready = 0;
   const int64_t doc_shape[1] = {kTokens};
   const tw_tensor doc_tensor = {doc, TW_I32, 1, doc_shape, NULL, TW_CPU, 0};
-  tw_problem problem = {sizeof problem};
+  tw_problem problem = {.struct_bytes = sizeof problem};
   char plan[8000];
   tw_engine* engine;
   tw_program* program;
@@ -177,8 +177,8 @@ const char* check_prepare_and_rebind(void) {
 const char* check_mask_counts(void) {
   tw_program* program;
   tw_mask_map* map;
-  tw_mask_map_options options = {sizeof options};
-  tw_mask_counts counts = {sizeof counts};
+  tw_mask_map_options options = {.struct_bytes = sizeof options};
+  tw_mask_counts counts = {.struct_bytes = sizeof counts};
   options.q_len = options.kv_len = 1024;
   REQUIRE_OK(parse("q >= kv", &program));
   REQUIRE_OK(tw_mask_map_build(program, &options, &map));
@@ -195,7 +195,7 @@ const char* check_errors(void) {
   const tw_inputs inputs = inputs_of(&operands);
   tw_outputs outputs = outputs_of(&operands);
   const int64_t wrong[4] = {1, 1, kTokens, kDim + 1};
-  tw_problem unsized = {0};
+  tw_problem unsized = {.struct_bytes = 0};
   tw_program* program = NULL;
   tw_attention* attention = NULL;
   tw_engine* engine;
@@ -242,7 +242,7 @@ const char* check_host_services(void) {
   Operands operands = made_operands();
   const tw_inputs inputs = inputs_of(&operands);
   const tw_outputs outputs = outputs_of(&operands);
-  tw_engine_options options = {sizeof options};
+  tw_engine_options options = {.struct_bytes = sizeof options};
   tw_engine* engine;
   tw_program* program;
   int held = 0;
