@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "backends/cpu/microkernels.h"
 #include "bench/register_peak.h"
-#include "timing.h"
 
 namespace tilewright::cli {
 
@@ -29,25 +27,32 @@ Ceiling::Ceiling(DType dtype, const std::string& isa, int threads) : threads_(th
     return loop_(loops, &sink);
   };
   const std::int64_t loops = bench::loops_for(body, kProbeSeconds);
-  const double seconds = time_once_ms([&] { body(loops); }) / 1000;
+  const double begin = bench::thread_seconds();
+  body(loops);
+  const double seconds = bench::thread_seconds() - begin;
   loops_per_second_ =
       static_cast<std::int64_t>(static_cast<double>(loops) / std::max(seconds, 1e-6));
 }
 
 double Ceiling::measure(double seconds) const {
-  const auto loops = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(static_cast<double>(loops_per_second_) * seconds));
-  std::atomic<std::int64_t> operations{0};
+  const double wanted = static_cast<double>(loops_per_second_) * seconds;
+  const std::int64_t loops = std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
+  std::atomic<double> sum{0};
+  // By each thread's own clock: a neighbour that takes the core away does not lower the ceiling.
   const auto work = [&] {
-    float sink = 0.5F;
-    operations += loop_(loops, &sink);
+    sum += bench::rate_once(
+        [this](std::int64_t count) {
+          float sink = 0.5F;
+          return loop_(count, &sink);
+        },
+        loops);
   };
-  const double elapsed_ms = time_once_ms([&] {
+  {
     std::vector<std::jthread> others;
     for (int i = 1; i < threads_; ++i) others.emplace_back(work);
     work();
-  });
-  return static_cast<double>(operations) / elapsed_ms * 1e-6;
+  }
+  return sum;
 }
 
 }  // namespace tilewright::cli

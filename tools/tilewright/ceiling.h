@@ -13,7 +13,7 @@ class Ceiling {
   /// @param isa  as in EngineOptions::cpu_isa; "" is the widest that the CPU has for this dtype
   Ceiling(DType dtype, const std::string& isa, int threads);
 
-  /// GFLOP/s of all threads together over about `seconds`, by wall clock.
+  /// GFLOP/s of all threads together over about `seconds`, each by its own CPU time.
   double measure(double seconds) const;
   const std::string& instruction() const { return instruction_; }
 

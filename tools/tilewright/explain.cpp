@@ -6,6 +6,7 @@
 #include <string>
 
 #include "attention_inputs.h"
+#include "catalogue_table.h"
 #include "console.h"
 #include "engine_flags.h"
 #include "exit_code.h"
@@ -27,6 +28,7 @@ struct ExplainCommand {
   std::string stage = "all";
   std::vector<std::int64_t> at;
   std::optional<double> score;
+  bool catalogue = false;
   bool json = false;
 };
 
@@ -97,6 +99,10 @@ int explain_at(const ExplainCommand& command, const Program& program,
 }
 
 int explain(const ExplainCommand& command) {
+  if (command.catalogue) {
+    print(catalogue_table());
+    return kSuccess;
+  }
   OpenFiles files;
   std::optional<LoadedInputs> tensors;
   if (!command.inputs.file.empty()) tensors = load_inputs(command.inputs, files);
@@ -134,6 +140,7 @@ Action declare_explain(CLI::App& app) {
       ->type_name("B,H,Q,KV");
   app.add_option("--score-value", command->score,
                  "the score before score_mod, for --at; by default from --input, else 1");
+  app.add_flag("--catalogue", command->catalogue, "list the masks and score mods that have names");
   app.add_flag("--json", command->json, "print as JSON");
   app.footer(
       "Examples:\n"
