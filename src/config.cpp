@@ -29,6 +29,17 @@ int count_of(const char* variable) {
                .hint = "unset it for the default"});
 }
 
+bool switch_of(const char* variable) {
+  const std::string text = text_of(variable);
+  if (text.empty() || text == "0" || text == "1") return text == "1";
+  throw Error({.code = ErrorCode::kInvalidArgument,
+               .what = "an environment variable has a value that cannot be meant",
+               .where = variable,
+               .expected = "0 or 1",
+               .got = text,
+               .hint = "unset it for the default"});
+}
+
 void fill(std::string& option, const std::string& value) {
   if (option.empty()) option = value;
 }
@@ -42,6 +53,7 @@ Config read_config() {
           .xdg_cache_home = text_of("XDG_CACHE_HOME"),
           .home = text_of("HOME"),
           .record_dir = text_of("TILEWRIGHT_RECORD"),
+          .record_data = switch_of("TILEWRIGHT_RECORD_DATA"),
           .backend = text_of("TILEWRIGHT_BACKEND"),
           .threads = count_of("TILEWRIGHT_THREADS")};
 }
@@ -51,6 +63,7 @@ EngineOptions with_config(EngineOptions options, const Config& config) {
   fill(options.cache_dir, config.cache_dir);
   fill(options.record_dir, config.record_dir);
   fill(options.backend, config.backend);
+  options.record_data = options.record_data || config.record_data;
   if (options.threads == 0) options.threads = config.threads;
   return options;
 }

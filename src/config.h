@@ -15,6 +15,7 @@ struct Config {
   std::string xdg_cache_home;  ///< XDG_CACHE_HOME
   std::string home;            ///< HOME
   std::string record_dir;      ///< TILEWRIGHT_RECORD
+  bool record_data = false;    ///< TILEWRIGHT_RECORD_DATA is 1
   std::string backend;         ///< TILEWRIGHT_BACKEND
   int threads = 0;             ///< TILEWRIGHT_THREADS
 };

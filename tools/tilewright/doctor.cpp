@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "config.h"
+#include "console.h"
+#include "exit_code.h"
+#include "kernel_matrix.h"
+#include "tilewright/engine.h"
+#include "tilewright/target.h"
+#include "verb.h"
+
+namespace tilewright::cli {
+
+namespace {
+
+struct DoctorCommand {
+  bool matrix = false;
+  bool json = false;
+};
+
+struct Variable {
+  const char* name;
+  std::string value;
+  const char* meaning;
+};
+
+std::vector<Variable> variables() {
+  const Config config = read_config();
+  return {
+      {"TILEWRIGHT_BACKEND", config.backend, "forces reference, cpu or cuda"},
+      {"TILEWRIGHT_CPU_ISA", config.cpu_isa,
+       "forces amx, avx512bf16, avx512, avx2 or portable kernels"},
+      {"TILEWRIGHT_THREADS", config.threads == 0 ? "" : std::to_string(config.threads),
+       "threads; else affinity and container quota decide"},
+      {"TILEWRIGHT_CACHE_DIR", config.cache_dir, "folder of compiled kernels; none: memory only"},
+      {"TILEWRIGHT_CACHE_LAYERS", config.cache_layers,
+       "read-only folders of compiled kernels, looked at first; separated by colons"},
+      {"TILEWRIGHT_RECORD", config.record_dir, "folder where failing calls are saved"},
+      {"TILEWRIGHT_RECORD_DATA", config.record_data ? "1" : "", "1: with their tensors' data"},
+  };
+}
+
+nlohmann::ordered_json to_json(const TargetInfo& target) {
+  return {{"backend", target.backend},
+          {"available", target.available},
+          {"device", target.device},
+          {"reason", target.reason},
+          {"kernels", target.kernels}};
+}
+
+nlohmann::ordered_json report_json(const std::string& cache_dir) {
+  nlohmann::ordered_json json;
+  json["version"] = version();
+  json["cache_dir"] = cache_dir;
+  json["targets"] = nlohmann::ordered_json::array();
+  for (const TargetInfo& target : targets()) json["targets"].push_back(to_json(target));
+  for (const Variable& variable : variables()) json["environment"][variable.name] = variable.value;
+  return json;
+}
+
+std::string report_text(const std::string& cache_dir) {
+  std::string text = fmt::format("tilewright {}\n", version());
+  for (const TargetInfo& target : targets()) {
+    text += fmt::format("\n{}: {}\n", target.backend,
+                        target.available ? target.device : "not available");
+    if (!target.reason.empty()) text += fmt::format("  {}\n", target.reason);
+    for (const std::string& kernel : target.kernels) text += fmt::format("  {}\n", kernel);
+  }
+  text += fmt::format("\ncache: {}\n", cache_dir == "none" ? "in memory only" : cache_dir);
+  text += "\nenvironment:\n";
+  for (const Variable& variable : variables()) {
+    text += fmt::format("  {:<24}{:<12} {}\n", variable.name,
+                        variable.value.empty() ? "(not set)" : variable.value, variable.meaning);
+  }
+  return text;
+}
+
+}  // namespace
+
+Action declare_doctor(CLI::App& app) {
+  auto command = std::make_shared<DoctorCommand>();
+  app.add_flag("--matrix", command->matrix, "print every kernel of this library as Markdown");
+  app.add_flag("--json", command->json, "print as JSON");
+  app.footer(
+      "Examples:\n"
+      "  tilewright doctor\n"
+      "  TILEWRIGHT_CPU_ISA=portable tilewright doctor");
+  return [command] {
+    if (command->matrix) {
+      print(kernel_matrix());
+      return kSuccess;
+    }
+    const std::string cache_dir = Engine().options().cache_dir;
+    if (command->json) {
+      print_json(report_json(cache_dir));
+    } else {
+      print(report_text(cache_dir));
+    }
+    return kSuccess;
+  };
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "console.h"
+#include "exit_code.h"
+#include "progress.h"
+#include "support/cases.h"
+#include "support/targets.h"
+#include "tilewright/error.h"
+#include "verb.h"
+
+namespace tilewright::cli {
+
+namespace {
+
+struct VerifyCommand {
+  bool all = false;
+  std::string case_id;
+  std::string target;
+  bool json = false;
+};
+
+struct Failure {
+  std::string case_id;
+  std::string target;
+  std::string reason;
+};
+
+struct Tally {
+  std::int64_t passed = 0;
+  std::int64_t skipped = 0;
+  std::vector<Failure> failures;
+  std::map<std::pair<std::string, std::string>, std::int64_t> skips;  ///< by target and reason
+  double worst = 0;  ///< largest max error over its bound among those that passed
+
+  void add(const cases::Case& problem, const cases::Target& target,
+           const cases::CaseResult& result) {
+    switch (result.outcome) {
+      case cases::Outcome::kPassed:
+        ++passed;
+        worst = std::max(worst, result.out_error);
+        break;
+      case cases::Outcome::kFailed:
+        failures.push_back({problem.id(), target.name(), result.reason});
+        break;
+      case cases::Outcome::kSkipped:
+        ++skipped;
+        ++skips[{target.name(), result.reason}];
+        break;
+    }
+  }
+};
+
+[[noreturn]] void raise_unknown(const std::string& option, const std::string& expected,
+                                const std::string& got) {
+  throw Error({.code = ErrorCode::kInvalidArgument,
+               .what = option + " names nothing that can be verified",
+               .where = option,
+               .expected = expected,
+               .got = got,
+               .hint = {}});
+}
+
+std::vector<cases::Case> chosen_cases(const VerifyCommand& command) {
+  constexpr std::size_t kQuickStep = 8;
+  if (!command.case_id.empty()) {
+    const std::optional<cases::Case> found = cases::find_case(command.case_id);
+    if (!found) {
+      raise_unknown("--case", "an id such as " + cases::all_cases().front().id(), command.case_id);
+    }
+    return {*found};
+  }
+  if (command.all) return cases::all_cases();
+  std::vector<cases::Case> quick;
+  for (std::size_t i = 0; i < cases::all_cases().size(); i += kQuickStep) {
+    quick.push_back(cases::all_cases()[i]);
+  }
+  return quick;
+}
+
+std::vector<cases::Target> chosen_targets(const VerifyCommand& command) {
+  if (command.target.empty()) return cases::all_targets();
+  std::string names;
+  for (const cases::Target& target : cases::all_targets()) {
+    if (target.name() == command.target) return {target};
+    names += (names.empty() ? "" : ", ") + target.name();
+  }
+  raise_unknown("--target", names, command.target);
+}
+
+nlohmann::ordered_json to_json(const Tally& tally) {
+  nlohmann::ordered_json json;
+  json["passed"] = tally.passed;
+  json["failed"] = tally.failures.size();
+  json["skipped"] = tally.skipped;
+  json["worst_error_over_bound"] = tally.worst;
+  json["failures"] = nlohmann::ordered_json::array();
+  for (const Failure& failure : tally.failures) {
+    json["failures"].push_back(
+        {{"case", failure.case_id}, {"target", failure.target}, {"reason", failure.reason}});
+  }
+  json["skips"] = nlohmann::ordered_json::array();
+  for (const auto& [group, count] : tally.skips) {
+    json["skips"].push_back({{"target", group.first}, {"cases", count}, {"reason", group.second}});
+  }
+  return json;
+}
+
+std::string to_text(const Tally& tally) {
+  std::string text;
+  for (const Failure& failure : tally.failures) {
+    text += fmt::format("FAILED {} on {}\n  {}\n  tilewright verify --case {} --target {}\n",
+                        failure.case_id, failure.target, failure.reason, failure.case_id,
+                        failure.target);
+  }
+  for (const auto& [group, count] : tally.skips) {
+    text += fmt::format("skipped {} cases on {}: {}\n", count, group.first, group.second);
+  }
+  return text + fmt::format(
+                    "{} passed, {} failed, {} skipped; the worst error was {:.2f} of its "
+                    "bound\n",
+                    tally.passed, tally.failures.size(), tally.skipped, tally.worst);
+}
+
+int verify(const VerifyCommand& command) {
+  const std::vector<cases::Case> problems = chosen_cases(command);
+  const std::vector<cases::Target> targets = chosen_targets(command);
+  Tally tally;
+  {
+    Progress progress("verify", static_cast<std::int64_t>(problems.size() * targets.size()));
+    for (const cases::Target& target : targets) {
+      for (const cases::Case& problem : problems) {
+        tally.add(problem, target, cases::run_case(problem, target));
+        progress.step();
+      }
+    }
+  }
+  if (command.json) {
+    print_json(to_json(tally));
+  } else {
+    print(to_text(tally));
+  }
+  return tally.failures.empty() ? kSuccess : kCheckFailed;
+}
+
+}  // namespace
+
+Action declare_verify(CLI::App& app) {
+  auto command = std::make_shared<VerifyCommand>();
+  app.add_flag("--all", command->all, "every case of the problem table; else every eighth");
+  app.add_option("--case", command->case_id, "one case, of the full product too")->type_name("ID");
+  app.add_option("--target", command->target, "one target, such as reference or cpu:avx2");
+  app.add_flag("--json", command->json, "print counts, failures and skips as JSON");
+  app.footer(
+      "The table covers every pair of: program, dtype, lengths, head dims, head groups, shared\n"
+      "batch, strides, outputs and scale, on every kernel; docs/semantics.md states the rule.\n"
+      "Examples:\n"
+      "  tilewright verify\n"
+      "  tilewright verify --all --json");
+  return [command] { return verify(*command); };
+}
+
+}  // namespace tilewright::cli
