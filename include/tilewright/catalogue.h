@@ -14,6 +14,8 @@
 #include "tilewright/scores.h"
 #include "tilewright/table.h"
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 enum class CatalogueKind : std::uint8_t { kMask, kScore };
@@ -70,3 +72,5 @@ std::span<const CatalogueEntry> catalogue();
 const CatalogueEntry& catalogue_entry(std::string_view name);
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

@@ -6,6 +6,8 @@
 #include "tilewright/program.h"
 #include "tilewright/table.h"
 
+#pragma GCC visibility push(default)
+
 /// Ready mask mods: true where query position q may see key position kv. They compose before they
 /// are traced. Numbers are named after the formula's letter, so a prepared attention rebinds them
 /// by that letter; give a Number of another name where two masks of one program share a letter.
@@ -106,3 +108,5 @@ MaskMod negate(MaskMod part);
 MaskMod offset(MaskMod part, Number q_offset, Number kv_offset);
 
 }  // namespace tilewright::masks
+
+#pragma GCC visibility pop

@@ -6,6 +6,8 @@
 #include "tilewright/program.h"
 #include "tilewright/table.h"
 
+#pragma GCC visibility push(default)
+
 /// Ready score mods: the new score from the scaled score s. Numbers are named after the formula's
 /// letter, as in masks.h. Tables may be floats of any width; they are read as at least fp32.
 namespace tilewright::scores {
@@ -85,3 +87,5 @@ ScoreMod sigmoid_window(Number width, Number temperature);
 ScoreMod then(ScoreMod first, ScoreMod second);
 
 }  // namespace tilewright::scores
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 #include "tilewright/author.h"
 #include "tilewright/tensor.h"
 
+#pragma GCC visibility push(default)
+
 namespace tilewright {
 
 /// A contiguous tensor on the CPU that owns its memory; copies share it. Programs capture views, so
@@ -45,3 +47,5 @@ struct DocumentTables {
 };
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop
