@@ -15,6 +15,8 @@ set(tilewright_needs_llvm OFF)
 if(NOT BUILD_SHARED_LIBS)
   set(tilewright_needs_llvm ${TILEWRIGHT_HAS_LLVM})
 endif()
+get_property(tilewright_components GLOBAL PROPERTY TILEWRIGHT_COMPONENTS)
+list(JOIN tilewright_components " " tilewright_components)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/tilewrightConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/tilewrightConfig.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tilewrightConfigVersion.cmake"

@@ -132,3 +132,5 @@ struct OwnedBlockLists {
 };
 
 }  // namespace tilewright
+
+#pragma GCC visibility pop

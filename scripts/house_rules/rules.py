@@ -139,6 +139,16 @@ def public_includes(file: SourceFile) -> Iterator[Finding]:
             yield file.finding("public-includes", directive.line, text)
 
 
+def exported_block(file: SourceFile) -> Iterator[Finding]:
+    """A push without its pop would export whatever the includer declares next."""
+    if file.cpp is None or not file.inside("include"):
+        return
+    words = [d.text.split() for d in file.cpp.directives]
+    visibility = [w[3] for w in words if w[:3] == ["#pragma", "GCC", "visibility"]]
+    if sum(1 if word.startswith("push") else -1 for word in visibility) != 0:
+        yield file.finding("exported-block", 1, "#pragma GCC visibility push and pop come in pairs")
+
+
 def include_direction(file: SourceFile) -> Iterator[Finding]:
     if file.cpp is None or not file.inside("src", "kernels"):
         return
@@ -196,5 +206,6 @@ def postponed(file: SourceFile) -> Iterator[Finding]:
 
 RULES = (
     file_length, file_name, function_length, nesting, parameters, assembly, prints, environment,
-    pragma_once, public_includes, include_direction, backend_switch, dead_code, postponed,
+    pragma_once, public_includes, exported_block, include_direction, backend_switch, dead_code,
+    postponed,
 )

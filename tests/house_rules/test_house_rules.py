@@ -41,6 +41,7 @@ BAD = {
     "environment": ("src/base/a.cpp", 'auto home = std::getenv("HOME");\n'),
     "pragma-once": ("src/base/a.h", "int f();\n"),
     "public-includes": ("include/tilewright/a.h", "#pragma once\n\n#include <fmt/format.h>\n"),
+    "exported-block": ("include/tilewright/a.h", "#pragma once\n#pragma GCC visibility push(default)\n"),
     "include-direction": ("src/base/a.cpp", '#include "ir/node.h"\n'),
     "backend-switch": ("src/base/a.cpp", "#ifdef TILEWRIGHT_HAS_LLVM\n#endif\n"),
     "dead-code": ("src/base/a.cpp", "void f() {\n  // int old = f(3);\n}\n"),
