@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The C interface. Programs come as text (docs/command_line.md), tensors as descriptors of memory that
+/* The C interface. Programs come as text (docs/text_form.md), tensors as descriptors of memory that
  * the caller owns.
  *
  * Every function that can fail returns a tw_status; TW_OK is 0. After a failure tw_last_error()

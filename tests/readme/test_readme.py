@@ -1,5 +1,4 @@
-"""Runs what README.md shows: its examples in C++, text and C, and compares its support matrix and
-docs/catalogue.md with the program's.
+"""Runs what README.md shows: its examples in C++, text and C, and compares its support matrix with the program's.
 
 test_readme.py --source .. --build .. --cxx c++ --cc cc
 
@@ -66,10 +65,6 @@ class Readme(unittest.TestCase):
         found = re.search(r"<!-- kernels -->\n(.*?)<!-- /kernels -->", readme, re.DOTALL)
         assert found is not None
         self.assertEqual(found[1], run(OPTIONS.build / "tilewright", "doctor", "--matrix"))
-
-    def test_catalogue_is_the_programs(self) -> None:
-        page = (OPTIONS.source / "docs" / "catalogue.md").read_text()
-        self.assertEqual(page, run(OPTIONS.build / "tilewright", "explain", "--catalogue"))
 
 
 if __name__ == "__main__":

@@ -44,14 +44,8 @@ std::string rows(CatalogueKind kind) {
 }  // namespace
 
 std::string catalogue_table() {
-  return "# Catalogue\n"
-         "\n"
-         "Masks and score mods by name: `tilewright::masks` and `tilewright::scores` in C++,\n"
-         "`--mask \"window(W=256)\"` and `--score softcap` on the command line, which makes up\n"
-         "the tables that an entry captures. `tilewright explain --catalogue` prints this page.\n"
-         "\n"
-         "## Masks\n\n" +
-         rows(CatalogueKind::kMask) + "\n## Scores\n\n" + rows(CatalogueKind::kScore);
+  return "# Masks\n\n" + rows(CatalogueKind::kMask) + "\n# Scores\n\n" +
+         rows(CatalogueKind::kScore);
 }
 
 }  // namespace tilewright::cli

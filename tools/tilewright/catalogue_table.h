@@ -4,8 +4,7 @@
 
 namespace tilewright::cli {
 
-/// Every mask and score mod of the catalogue as Markdown; docs/catalogue.md holds it, and a test
-/// compares the two.
+/// Every mask and score mod of the catalogue with its parameters, as Markdown tables.
 std::string catalogue_table();
 
 }  // namespace tilewright::cli
