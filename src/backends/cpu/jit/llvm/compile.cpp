@@ -1,9 +1,9 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/Pass.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Pass.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Scalar.h>
@@ -27,8 +27,8 @@ std::string object_bytes(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::legacy::PassManager passes;
   passes.add(llvm::createPromoteMemoryToRegisterPass());
   passes.add(llvm::createEarlyCSEPass());
-  const bool cannot_emit = machine.addPassesToEmitFile(passes, stream, nullptr,
-                                                       llvm::CodeGenFileType::ObjectFile, true);
+  const bool cannot_emit =
+      machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true);
   TILEWRIGHT_CHECK(!cannot_emit);
   passes.run(module);
   return {bytes.begin(), bytes.end()};

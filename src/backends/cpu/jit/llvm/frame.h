@@ -79,15 +79,20 @@ struct Frame {
 /// Values of nodes for one float type.
 struct NodeTable {
   llvm::Type* real = nullptr;
-  std::vector<llvm::Value*> scalars;  ///< tile and row scope
-  std::vector<llvm::Value*> splats;   ///< vectors of them
-  std::vector<llvm::Value*> vectors;  ///< column and score scope, of the loop being written
-  std::vector<std::int64_t> slots;    ///< column scope: bytes per column before it in
-                                      ///< column_scratch, -1 where it is not kept
+  std::vector<llvm::Value*> scalars;      ///< tile and row scope
+  std::vector<llvm::Value*> splats;       ///< vectors of them
+  std::vector<llvm::Value*> vectors;      ///< column and score scope, of the loop being written
+  std::vector<std::int64_t> slots;        ///< column scope: bytes per column before it in
+                                          ///< column_scratch, -1 where it is not kept
   std::vector<llvm::Value*> first_lanes;  ///< i64 of lane 0, of the loop being written
 
   NodeTable(llvm::Type* type, std::size_t size)
-      : real(type), scalars(size), splats(size), vectors(size), slots(size, -1), first_lanes(size) {}
+      : real(type),
+        scalars(size),
+        splats(size),
+        vectors(size),
+        slots(size, -1),
+        first_lanes(size) {}
   void forget_vectors() {
     std::fill(vectors.begin(), vectors.end(), nullptr);
     std::fill(first_lanes.begin(), first_lanes.end(), nullptr);

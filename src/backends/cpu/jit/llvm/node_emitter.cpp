@@ -33,8 +33,7 @@ void NodeEmitter::emit_scalars(Scope scope) {
     if (!domain_.own[id] || frame_.scopes[id] != scope) continue;
     if (frame_.program.node(id).op == Op::kLiteral) continue;
     domain_.table.scalars[id] = emit_node(id, false);
-    if (read_in_columns_[id] || read_in_scores_[id])
-      domain_.table.splats[id] = splat_of(id);
+    if (read_in_columns_[id] || read_in_scores_[id]) domain_.table.splats[id] = splat_of(id);
   }
 }
 
