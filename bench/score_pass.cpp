@@ -3,8 +3,8 @@
 //
 //   bench_score_pass [--benchmark_filter=avx2]
 //
-// clocks_per_score is the least time of any iteration in ticks of the time stamp counter; compile_ms
-// is the JIT's time for both functions, load_ms the time to make them runnable.
+// clocks_per_score is the least time of any iteration in ticks of the time stamp counter;
+// compile_ms is the JIT's time for both functions, load_ms the time to make them runnable.
 
 #include <benchmark/benchmark.h>
 #include <x86intrin.h>
@@ -54,7 +54,9 @@ std::vector<Mod> mods(Tables& tables) {
   const Capture relative("rel", contiguous(tables.relative.data(), DType::kF32, {2 * kLength}));
   const auto causal = [](Index, Index, Index q, Index kv) { return q >= kv; };
   const auto window = [](Index, Index, Index q, Index kv) { return (q >= kv) & (q - kv < 64); };
-  const auto document = [&](Index, Index, Index q, Index kv) { return documents(q) == documents(kv); };
+  const auto document = [&](Index, Index, Index q, Index kv) {
+    return documents(q) == documents(kv);
+  };
   const auto soft_cap = [](Score s, Index, Index, Index, Index) { return 20.0 * tanh(s / 20.0); };
   const auto alibi = [&](Score s, Index, Index h, Index q, Index kv) {
     return s + slopes(h) * (q - kv);
@@ -90,11 +92,21 @@ class TileMemory {
     }
     call_ = {.captures = captures_.data(), .numbers = numbers_.data(), .scale = 0.125};
     const auto misaligned = reinterpret_cast<std::uintptr_t>(scratch_.data()) % 64;
-    tile_ = {.score = score_.data(), .prob = prob_.data(), .score_stride = kCols,
-             .prob_stride = kCols, .rows = kRows, .col_end = kCols, .prob_cols = kCols,
-             .q_begin = 128, .kv_begin = 64, .row_max = max_.data(), .row_shift = shift_.data(),
-             .row_sum = sum_.data(), .row_alpha = alpha_.data(),
-             .column_scratch = scratch_.data() + (64 - misaligned) % 64, .fault = &fault_};
+    tile_ = {.score = score_.data(),
+             .prob = prob_.data(),
+             .score_stride = kCols,
+             .prob_stride = kCols,
+             .rows = kRows,
+             .col_end = kCols,
+             .prob_cols = kCols,
+             .q_begin = 128,
+             .kv_begin = 64,
+             .row_max = max_.data(),
+             .row_shift = shift_.data(),
+             .row_sum = sum_.data(),
+             .row_alpha = alpha_.data(),
+             .column_scratch = scratch_.data() + (64 - misaligned) % 64,
+             .fault = &fault_};
   }
 
   /// Ticks of one run on fresh scores.
@@ -124,7 +136,8 @@ class TileMemory {
 };
 
 double milliseconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
 }
 
 struct Engine {
@@ -151,7 +164,8 @@ void measure(benchmark::State& state, const Mod& mod, const Engine& engine,
   }
   TileMemory memory(mod.program.bindings(), *pass);
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  for (auto _ : state) least = std::min(least, memory.ticks(mod.masked ? pass->masked : pass->full));
+  for (auto _ : state)
+    least = std::min(least, memory.ticks(mod.masked ? pass->masked : pass->full));
   state.counters["clocks_per_score"] =
       static_cast<double>(least) / static_cast<double>(kRows * kCols);
 }
@@ -159,8 +173,8 @@ void measure(benchmark::State& state, const Mod& mod, const Engine& engine,
 std::vector<Engine> engines() {
   std::vector<Engine> all = {{.name = "interpreter"}};
   if (!cpu::jit::is_available()) return all;
-  for (const cpu::Isa isa : {cpu::Isa::kPortable, cpu::Isa::kAvx2, cpu::Isa::kAvx512,
-                             cpu::Isa::kAvx512Bf16})
+  for (const cpu::Isa isa :
+       {cpu::Isa::kPortable, cpu::Isa::kAvx2, cpu::Isa::kAvx512, cpu::Isa::kAvx512Bf16})
     if (!cpu::missing_feature(isa, cpu::cpu_features()))
       all.push_back({.name = std::string(cpu::isa_name(isa)), .is_jit = true, .isa = isa});
   return all;
@@ -176,15 +190,15 @@ int main(int argc, char** argv) {
       {"f32_checked", {.prob = cpu::ProbType::kF32, .fits_int32 = true, .checked = true}},
       {"f32_int64", {.prob = cpu::ProbType::kF32, .fits_int32 = false, .checked = false}},
       {"bf16", {.prob = cpu::ProbType::kBF16, .fits_int32 = true, .checked = false}},
-      {"f64", {.is_f64 = true, .prob = cpu::ProbType::kF64, .fits_int32 = false, .checked = false}}};
+      {"f64",
+       {.is_f64 = true, .prob = cpu::ProbType::kF64, .fits_int32 = false, .checked = false}}};
   for (const Engine& engine : engines())
     for (const auto& [name, variant] : variants)
       for (const Mod& mod : all_mods)
-        benchmark::RegisterBenchmark(
-            (engine.name + "/" + name + "/" + mod.name).c_str(),
-            [&mod, engine, variant = variant](benchmark::State& state) {
-              measure(state, mod, engine, variant);
-            })
+        benchmark::RegisterBenchmark((engine.name + "/" + name + "/" + mod.name).c_str(),
+                                     [&mod, engine, variant = variant](benchmark::State& state) {
+                                       measure(state, mod, engine, variant);
+                                     })
             ->MinTime(0.02);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

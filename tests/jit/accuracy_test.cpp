@@ -54,8 +54,8 @@ Worst worst_ulp(const PassMaker& maker, const std::string& fn,
                 const std::function<double(double)>& exact, const std::vector<double>& arguments) {
   ir::Graph g;
   const ir::NodeId always = g.literal(true);
-  const auto [program, bindings] = g.finish(
-      {.score = g.call(fn, {g.input(ir::Op::kScore)}, always), .mask = std::nullopt});
+  const auto [program, bindings] =
+      g.finish({.score = g.call(fn, {g.input(ir::Op::kScore)}, always), .mask = std::nullopt});
   const cpu::PassVariant variant{.prob = cpu::ProbType::kF32, .fits_int32 = true, .checked = false};
   const auto pass = maker.make(program, variant);
   TileRunner runner(bindings, variant, 1.0);
@@ -102,12 +102,14 @@ TEST(Accuracy, TanhIsWithinTwoUlpOverAllExponents) {
 
 TEST(Accuracy, OtherFunctionsStayWithinFourUlp) {
   expect_ulp("exp2", std::exp2, 2, floats_between(-126, 127, 20000));
-  expect_ulp("sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, 4,
-             floats_between(-80, 80, 20000));
-  expect_ulp("silu", [](double x) { return x / (1 + std::exp(-x)); }, 4,
-             floats_between(-80, 80, 20000));
-  expect_ulp("softplus", [](double x) { return std::log1p(std::exp(x)); }, 4,
-             floats_between(-80, 80, 20000));
+  expect_ulp(
+      "sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, 4,
+      floats_between(-80, 80, 20000));
+  expect_ulp(
+      "silu", [](double x) { return x / (1 + std::exp(-x)); }, 4, floats_between(-80, 80, 20000));
+  expect_ulp(
+      "softplus", [](double x) { return std::log1p(std::exp(x)); }, 4,
+      floats_between(-80, 80, 20000));
   expect_ulp("erf", std::erf, 4, floats_between(-5, 5, 20000));
   expect_ulp("log", std::log, 4, floats_between(0.001F, 50, 20000));
   expect_ulp("log1p", std::log1p, 4, floats_between(-0.9F, 50, 20000));

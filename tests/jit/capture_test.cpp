@@ -17,7 +17,14 @@ const std::vector<DType> kDTypes = {DType::kF64, DType::kF32, DType::kF16, DType
 
 const std::vector<TilePlace> kPlaces = {
     {.rows = 6, .cols = 64, .col_begin = 0, .col_end = 64, .b = 1, .h = 2, .q_begin = 10},
-    {.rows = 4, .cols = 48, .col_begin = 7, .col_end = 37, .b = 0, .h = 3, .q_begin = 31, .kv_begin = 5},
+    {.rows = 4,
+     .cols = 48,
+     .col_begin = 7,
+     .col_end = 37,
+     .b = 0,
+     .h = 3,
+     .q_begin = 31,
+     .kv_begin = 5},
 };
 
 std::vector<cpu::PassVariant> variants() {
@@ -96,9 +103,8 @@ TEST(Captures, StridesReversalsAndNegativeSubscripts) {
 TEST(Captures, TablesOfTables) {
   const Table outer(DType::kI32, {80}), inner(DType::kBF16, {8, 8});
   const Capture index = outer.capture("index"), value = inner.capture("value");
-  expect_all(trace([&](Score s, Index, Index, Index q, Index kv) {
-    return s + value(index(q), index(kv));
-  }));
+  expect_all(trace(
+      [&](Score s, Index, Index, Index q, Index kv) { return s + value(index(q), index(kv)); }));
 }
 
 TEST(Captures, MasksOfTables) {
@@ -137,20 +143,20 @@ cpu::PassFault fault_of(const PassMaker& maker, const Program& program, const Ti
   TileRunner runner(program.bindings(), variant, 1.0);
   RowState state = empty_state(place.rows);
   return runner
-      .run(*pass, true, place, std::vector<double>(static_cast<std::size_t>(place.rows * place.cols)),
-           state)
+      .run(*pass, true, place,
+           std::vector<double>(static_cast<std::size_t>(place.rows * place.cols)), state)
       .fault;
 }
 
 TEST(Faults, NameTheNodeAxisAndIndex) {
   const Table table(DType::kF32, {30, 40});
   const Capture pair = table.capture("pair");
-  const Program second = trace(
-      [&](Score s, Index, Index, Index q, Index kv) { return s + pair(q, kv); });
-  const Program first = trace(
-      [&](Score s, Index, Index, Index q, Index) { return s + pair(q - 100, 3); });
-  const Program column = trace(
-      [&](Score s, Index, Index, Index, Index kv) { return s + pair(0, kv); });
+  const Program second =
+      trace([&](Score s, Index, Index, Index q, Index kv) { return s + pair(q, kv); });
+  const Program first =
+      trace([&](Score s, Index, Index, Index q, Index) { return s + pair(q - 100, 3); });
+  const Program column =
+      trace([&](Score s, Index, Index, Index, Index kv) { return s + pair(0, kv); });
   for (const PassMaker& maker : pass_makers()) {
     SCOPED_TRACE(maker.name);
     const TilePlace place{.rows = 2, .cols = 48, .col_begin = 3, .col_end = 45, .q_begin = 4};
@@ -206,8 +212,8 @@ TEST(Faults, AnEmptyTensorIsNeverRead) {
     if (kv < 0) return s + none(kv);
     return s;
   });
-  const Program live = trace(
-      [&](Score s, Index, Index, Index q, Index kv) { return s + none(kv + q); });
+  const Program live =
+      trace([&](Score s, Index, Index, Index q, Index kv) { return s + none(kv + q); });
   expect_all(program);
   for (const PassMaker& maker : pass_makers())
     EXPECT_EQ(fault_of(maker, live, {.rows = 1, .cols = 16, .col_end = 16}).index, 0);

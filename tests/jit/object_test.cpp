@@ -11,8 +11,7 @@
 namespace tilewright::test {
 namespace {
 
-const cpu::PassVariant kVariant{
-    .prob = cpu::ProbType::kF32, .fits_int32 = true, .checked = false};
+const cpu::PassVariant kVariant{.prob = cpu::ProbType::kF32, .fits_int32 = true, .checked = false};
 
 Program windowed() {
   return trace([](Score s, Index, Index, Index, Index) { return tanh(s); },
@@ -65,7 +64,8 @@ TEST_F(Objects, CompileAndLoadInManyThreads) {
       const Program program = windowed();
       TileRunner runner(program.bindings(), kVariant, 1.0);
       RowState state = empty_state(1);
-      runner.run(*pass, true, {.rows = 1, .cols = 32, .q_begin = 20}, std::vector<double>(32), state);
+      runner.run(*pass, true, {.rows = 1, .cols = 32, .q_begin = 20}, std::vector<double>(32),
+                 state);
       sum = state.sum[0];
     });
   for (std::thread& thread : threads) thread.join();
@@ -75,8 +75,8 @@ TEST_F(Objects, CompileAndLoadInManyThreads) {
 TEST_F(Objects, IrTextShowsBothFunctions) {
   const Program program = windowed();
   const analyse::StructureFacts facts = analyse::structure_facts(program.structure());
-  const std::string text = cpu::jit::emit_ir_text(
-      {.program = program.structure(), .facts = facts, .variant = kVariant});
+  const std::string text =
+      cpu::jit::emit_ir_text({.program = program.structure(), .facts = facts, .variant = kVariant});
   EXPECT_NE(text.find("@score_pass_full"), std::string::npos);
   EXPECT_NE(text.find("@score_pass_masked"), std::string::npos);
 }

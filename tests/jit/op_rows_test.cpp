@@ -18,17 +18,63 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kInt64Min = std::numeric_limits<std::int64_t>::min();
 
-const std::vector<float> kReals = {
-    0.0F,    -0.0F,   1.0F,   -1.0F,  0.5F,    -0.5F,   1.5F,    2.5F,   -2.5F, 3.14159274F, 1e-40F,
-    -1e-40F, 1e-8F,   6e-8F,  100.3F, 88.8F,   -104.3F, 65504.F, 65520.F, 3e9F,  -3e9F,       9.3e18F,
-    1e30F,   -1e30F,  0.001F, -20.F,  7.F,     -7.F,    2049.F,  std::numeric_limits<float>::max(),
-    std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
-    std::numeric_limits<float>::quiet_NaN()};
+const std::vector<float> kReals = {0.0F,
+                                   -0.0F,
+                                   1.0F,
+                                   -1.0F,
+                                   0.5F,
+                                   -0.5F,
+                                   1.5F,
+                                   2.5F,
+                                   -2.5F,
+                                   3.14159274F,
+                                   1e-40F,
+                                   -1e-40F,
+                                   1e-8F,
+                                   6e-8F,
+                                   100.3F,
+                                   88.8F,
+                                   -104.3F,
+                                   65504.F,
+                                   65520.F,
+                                   3e9F,
+                                   -3e9F,
+                                   9.3e18F,
+                                   1e30F,
+                                   -1e30F,
+                                   0.001F,
+                                   -20.F,
+                                   7.F,
+                                   -7.F,
+                                   2049.F,
+                                   std::numeric_limits<float>::max(),
+                                   std::numeric_limits<float>::infinity(),
+                                   -std::numeric_limits<float>::infinity(),
+                                   std::numeric_limits<float>::quiet_NaN()};
 
-const std::vector<std::int64_t> kIntegers = {
-    0,   1,   -1,  2,    -2,   7,     -7,    31,        32,         63,        64,
-    127, 128, 255, -128, -129, 32767, 32768, 2147483647, -2147483648, kInt64Max, kInt64Min,
-    (std::int64_t{1} << 40) + 5};
+const std::vector<std::int64_t> kIntegers = {0,
+                                             1,
+                                             -1,
+                                             2,
+                                             -2,
+                                             7,
+                                             -7,
+                                             31,
+                                             32,
+                                             63,
+                                             64,
+                                             127,
+                                             128,
+                                             255,
+                                             -128,
+                                             -129,
+                                             32767,
+                                             32768,
+                                             2147483647,
+                                             -2147483648,
+                                             kInt64Max,
+                                             kInt64Min,
+                                             (std::int64_t{1} << 40) + 5};
 
 const std::vector<std::int64_t> kSmallIntegers = {0,  1,  -1,  2,   -2,   3,    7,   -7,
                                                   31, 40, 100, 255, -128, -129, 1000};
@@ -74,8 +120,8 @@ class RowProgram {
     const NodeId same = g_.call("eq", {result_, expected}, always_);
     if (row_.result != ir::Type::kFloat) return same;
     const NodeId neither = g_.call(
-        "bit_and",
-        {g_.call("isnan", {result_}, always_), g_.call("isnan", {expected}, always_)}, always_);
+        "bit_and", {g_.call("isnan", {result_}, always_), g_.call("isnan", {expected}, always_)},
+        always_);
     return g_.call("bit_or", {same, neither}, always_);
   }
 
@@ -94,8 +140,7 @@ class RowProgram {
  private:
   NodeId operand(std::size_t i, char letter, Operands& operands) {
     const std::string name = std::string(1, letter) + std::to_string(i);
-    if (letter == 'f')
-      return table(name, DType::kF32, operands.reals[i].data(), operands.count);
+    if (letter == 'f') return table(name, DType::kF32, operands.reals[i].data(), operands.count);
     if (letter == 'i') return table(name, DType::kI64, operands.integers[i].data(), operands.count);
     return table(name, DType::kBool, operands.truths[i].data(), operands.count);
   }
@@ -117,8 +162,10 @@ std::vector<ir::NodeValue> expected_values(const ir::OpRow& row, Operands& opera
   if (in_mask && row.result == ir::Type::kFloat)
     roots.mask = g.call("lt", {built.result(), g.literal(0.0)}, always);
   else if (in_mask)
-    roots.mask = g.call("lt", {row.result == ir::Type::kBool ? integer : built.result(),
-                               g.literal(std::int64_t{0})}, always);
+    roots.mask = g.call(
+        "lt",
+        {row.result == ir::Type::kBool ? integer : built.result(), g.literal(std::int64_t{0})},
+        always);
   else
     roots.score = built.result();
   const auto [program, bindings] = g.finish(roots);
@@ -150,14 +197,15 @@ void expect_mask_bits(const ir::OpRow& row, bool small) {
     is_tested.push_back(!small || fits_int32(value.integer));
   }
   RowProgram built(row, operands);
-  const NodeId known =
-      row.result == ir::Type::kFloat ? built.table("want", DType::kF32, reals.data(), reals.size())
-      : row.result == ir::Type::kInt ? built.table("want", DType::kI64, integers.data(), integers.size())
-                                     : built.table("want", DType::kBool, truths.data(), truths.size());
+  const NodeId known = row.result == ir::Type::kFloat
+                           ? built.table("want", DType::kF32, reals.data(), reals.size())
+                       : row.result == ir::Type::kInt
+                           ? built.table("want", DType::kI64, integers.data(), integers.size())
+                           : built.table("want", DType::kBool, truths.data(), truths.size());
   NodeId mask = 0;
   if (row.result == ir::Type::kBool) {
-    const NodeId differs = built.graph().call("bit_xor", {built.result(), known},
-                                              built.graph().literal(true));
+    const NodeId differs =
+        built.graph().call("bit_xor", {built.result(), known}, built.graph().literal(true));
     mask = built.graph().call("bit_not", {differs}, built.graph().literal(true));
   } else {
     mask = built.equals(known);
@@ -165,13 +213,14 @@ void expect_mask_bits(const ir::OpRow& row, bool small) {
   const auto [program, bindings] = built.graph().finish({.score = std::nullopt, .mask = mask});
   const auto cols = static_cast<std::int64_t>((operands.count + 15) / 16 * 16);
   for (const PassMaker& maker : pass_makers()) {
-    const cpu::PassVariant variant{.prob = cpu::ProbType::kF32, .fits_int32 = small, .checked = true};
+    const cpu::PassVariant variant{
+        .prob = cpu::ProbType::kF32, .fits_int32 = small, .checked = true};
     TileRunner runner(bindings, variant, 1.0);
     RowState state = empty_state(1);
-    const auto result = runner.run(
-        *maker.make(program, variant), true,
-        {.rows = 1, .cols = cols, .col_end = static_cast<std::int64_t>(operands.count)},
-        std::vector<double>(static_cast<std::size_t>(cols), 0.0), state);
+    const auto result =
+        runner.run(*maker.make(program, variant), true,
+                   {.rows = 1, .cols = cols, .col_end = static_cast<std::int64_t>(operands.count)},
+                   std::vector<double>(static_cast<std::size_t>(cols), 0.0), state);
     EXPECT_EQ(result.fault.node, -1) << maker.name;
     for (std::size_t i = 0; i < operands.count; ++i) {
       if (!is_tested[i]) continue;
@@ -192,7 +241,8 @@ void expect_score_values(const ir::OpRow& row) {
   const auto [program, bindings] =
       built.graph().finish({.score = built.result(), .mask = std::nullopt});
   for (const PassMaker& maker : pass_makers()) {
-    const cpu::PassVariant variant{.prob = cpu::ProbType::kF32, .fits_int32 = true, .checked = false};
+    const cpu::PassVariant variant{
+        .prob = cpu::ProbType::kF32, .fits_int32 = true, .checked = false};
     TileRunner runner(bindings, variant, 1.0);
     const auto rows = static_cast<std::int64_t>(operands.count);
     RowState state = empty_state(rows);

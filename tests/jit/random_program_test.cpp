@@ -12,18 +12,33 @@ namespace {
 constexpr std::uint64_t kPrograms = 16;
 
 const std::vector<TilePlace> kPlaces = {
-    {.rows = 5, .cols = 48, .col_begin = 3, .col_end = 41, .b = 1, .h = 2, .q_begin = 17, .kv_begin = 4},
-    {.rows = 3, .cols = 64, .col_begin = 0, .col_end = 64, .b = 0, .h = 1, .q_begin = 90, .kv_begin = 64},
+    {.rows = 5,
+     .cols = 48,
+     .col_begin = 3,
+     .col_end = 41,
+     .b = 1,
+     .h = 2,
+     .q_begin = 17,
+     .kv_begin = 4},
+    {.rows = 3,
+     .cols = 64,
+     .col_begin = 0,
+     .col_end = 64,
+     .b = 0,
+     .h = 1,
+     .q_begin = 90,
+     .kv_begin = 64},
 };
 
 TEST(RandomPrograms, MasksAreTheInterpretersBitForBit) {
   for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const auto random = cases::random_program(seed, {.score = false, .fp64_captures = seed % 4 == 3});
+    const auto random =
+        cases::random_program(seed, {.score = false, .fp64_captures = seed % 4 == 3});
     for (const PassMaker& maker : pass_makers())
-      expect_pass_matches(maker, *random.structure, random.bindings,
-                          {.prob = cpu::ProbType::kF32, .fits_int32 = false, .checked = seed % 2 == 0},
-                          kPlaces);
+      expect_pass_matches(
+          maker, *random.structure, random.bindings,
+          {.prob = cpu::ProbType::kF32, .fits_int32 = false, .checked = seed % 2 == 0}, kPlaces);
   }
 }
 
@@ -33,7 +48,9 @@ TEST(RandomPrograms, ScoresOfExactOperationsInF64) {
     const auto random = cases::random_program(1000 + seed, {.exact_floats_only = true});
     for (const PassMaker& maker : pass_makers())
       expect_pass_matches(maker, *random.structure, random.bindings,
-                          {.is_f64 = true, .prob = cpu::ProbType::kF64, .fits_int32 = false,
+                          {.is_f64 = true,
+                           .prob = cpu::ProbType::kF64,
+                           .fits_int32 = false,
                            .checked = seed % 2 == 0},
                           kPlaces);
   }
@@ -45,8 +62,7 @@ struct Ran {
 };
 
 Ran run(const PassMaker& maker, const cases::RandomProgram& random, const TilePlace& place) {
-  const cpu::PassVariant variant{
-      .prob = cpu::ProbType::kF32, .fits_int32 = false, .checked = true};
+  const cpu::PassVariant variant{.prob = cpu::ProbType::kF32, .fits_int32 = false, .checked = true};
   TileRunner runner(random.bindings, variant, 0.5);
   Ran ran{empty_state(place.rows), {}};
   const auto pass = maker.make(*random.structure, variant);

@@ -19,7 +19,8 @@ const cpu::PassVariant kF64{
 
 class Softmax : public ::testing::Test {
  protected:
-  void for_each_pass(const std::function<void(const cpu::LoadedPass&, const cpu::PassVariant&)>& body) {
+  void for_each_pass(
+      const std::function<void(const cpu::LoadedPass&, const cpu::PassVariant&)>& body) {
     for (const PassMaker& maker : pass_makers())
       for (const cpu::PassVariant& variant : {kF32, kF64}) {
         SCOPED_TRACE(maker.name + (variant.is_f64 ? " f64" : " f32"));
@@ -58,13 +59,13 @@ TEST_F(Softmax, TheShiftStaysWithinItsDistance) {
   for_each_pass([](const cpu::LoadedPass& pass, const cpu::PassVariant& variant) {
     TileRunner runner(ir::Bindings{}, variant, 1.0);
     RowState state = empty_state(1);
-    runner.run(pass, false, {.rows = 1, .cols = 16, .col_end = 16}, std::vector<double>(16, 1), state);
+    runner.run(pass, false, {.rows = 1, .cols = 16, .col_end = 16}, std::vector<double>(16, 1),
+               state);
     EXPECT_EQ(state.shift[0], 1);
     EXPECT_EQ(state.sum[0], 16);
     std::vector<double> t(16, -40);
     t[5] = 6;  // 5 above the shift: less than 8 ln 2
-    const auto result =
-        runner.run(pass, false, {.rows = 1, .cols = 16, .col_end = 16}, t, state);
+    const auto result = runner.run(pass, false, {.rows = 1, .cols = 16, .col_end = 16}, t, state);
     EXPECT_EQ(state.shift[0], 1);
     EXPECT_EQ(state.max[0], 6);
     EXPECT_EQ(state.alpha[0], 1);
@@ -82,8 +83,7 @@ TEST_F(Softmax, RowsWithoutAPairStayEmpty) {
     RowState state = empty_state(2);
     std::vector<double> t(32, -kInfinity);
     t[20] = 3;
-    const auto result =
-        runner.run(pass, false, {.rows = 2, .cols = 16, .col_end = 16}, t, state);
+    const auto result = runner.run(pass, false, {.rows = 2, .cols = 16, .col_end = 16}, t, state);
     EXPECT_EQ(state.max[0], -kInfinity);
     EXPECT_EQ(state.shift[0], -kInfinity);
     EXPECT_EQ(state.sum[0], 0);
@@ -111,7 +111,8 @@ TEST_F(Softmax, NaNAndInfinitySpoilTheirOwnRowOnly) {
     EXPECT_EQ(state.sum[3], 16);
     EXPECT_EQ(state.max[3], 1);
     // A later tile does not heal them.
-    runner.run(pass, false, {.rows = 4, .cols = 16, .col_end = 16}, std::vector<double>(64, 2), state);
+    runner.run(pass, false, {.rows = 4, .cols = 16, .col_end = 16}, std::vector<double>(64, 2),
+               state);
     for (const std::size_t r : {0U, 1U, 2U}) EXPECT_TRUE(std::isnan(state.sum[r])) << r;
     EXPECT_EQ(state.max[1], kInfinity);
     EXPECT_NEAR(state.sum[3], 16 + 16 * std::exp(1.0), 1e-4);
@@ -125,8 +126,8 @@ TEST_F(Softmax, ColumnsOutsideTheRangeMayHoldAnything) {
     std::vector<double> t(48, kNaN);
     for (std::size_t c = 0; c < 9; ++c) t[c] = kInfinity;
     for (std::size_t c = 9; c < 37; ++c) t[c] = 0.5;
-    const auto result = runner.run(
-        pass, false, {.rows = 1, .cols = 48, .col_begin = 9, .col_end = 37}, t, state);
+    const auto result =
+        runner.run(pass, false, {.rows = 1, .cols = 48, .col_begin = 9, .col_end = 37}, t, state);
     EXPECT_EQ(state.max[0], 0.5);
     EXPECT_EQ(state.sum[0], 28);
     for (std::size_t c = 0; c < 48; ++c) EXPECT_EQ(result.prob[c], c >= 9 && c < 37 ? 1 : 0);
@@ -139,8 +140,9 @@ TEST_F(Softmax, AnEmptyColumnRangeChangesNothingButProb) {
     RowState state = empty_state(1);
     state.max[0] = state.shift[0] = 2;
     state.sum[0] = 3;
-    const auto result = runner.run(pass, false, {.rows = 1, .cols = 32, .col_begin = 7, .col_end = 7},
-                                   std::vector<double>(32, kNaN), state);
+    const auto result =
+        runner.run(pass, false, {.rows = 1, .cols = 32, .col_begin = 7, .col_end = 7},
+                   std::vector<double>(32, kNaN), state);
     EXPECT_EQ(state.max[0], 2);
     EXPECT_EQ(state.sum[0], 3);
     EXPECT_EQ(state.alpha[0], 1);

@@ -253,9 +253,9 @@ struct TiledProgram {
 void expect_tile(const cpu::LoadedPass& pass, bool masked, const TiledProgram& tiled,
                  const TilePlace& place) {
   const double scale = 0.125;
-  SCOPED_TRACE(::testing::Message() << (masked ? "masked" : "full") << ", rows " << place.rows
-                                    << ", columns " << place.col_begin << " to " << place.col_end
-                                    << " of " << place.cols);
+  SCOPED_TRACE(::testing::Message()
+               << (masked ? "masked" : "full") << ", rows " << place.rows << ", columns "
+               << place.col_begin << " to " << place.col_end << " of " << place.cols);
   TileRunner runner(tiled.bindings, tiled.variant, scale);
   const std::vector<double> raw = random_scores(17, place.rows * place.cols);
   std::vector<double> scaled(raw);
