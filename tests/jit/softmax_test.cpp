@@ -47,9 +47,12 @@ TEST_F(Softmax, TilesInSequenceAddUpToTheWholeRow) {
       EXPECT_EQ(state.max[0], max);
       EXPECT_LE(state.max[0] - state.shift[0], kLazyShift * 1.0001);
       const bool moved = state.shift[0] != before;
-      if (moved) EXPECT_EQ(state.shift[0], max);
-      if (std::isfinite(before))
+      if (moved) {
+        EXPECT_EQ(state.shift[0], max);
+      }
+      if (std::isfinite(before)) {
         EXPECT_NEAR(state.alpha[0], moved ? std::exp(before - state.shift[0]) : 1, 1e-6);
+      }
       EXPECT_NEAR(state.sum[0] * std::exp(state.shift[0]) / whole, 1, 1e-5);
     }
   });
