@@ -1,5 +1,6 @@
 #include "call_check.h"
 
+#include <algorithm>
 #include <string>
 
 #include "ir/program.h"
@@ -94,9 +95,19 @@ void check_statistic(const TensorView& tensor, const char* tensor_name, const Pr
   require_device(tensor.device, problem.device, tensor_name);
 }
 
+/// Null where memory is needed, or as ir::parse leaves a capture: extents and strides all 0, which
+/// no empty tensor of a caller has.
+bool is_unbound(const TensorView& view) {
+  if (view.data != nullptr) return false;
+  const auto is_zero = [](std::int64_t value) { return value == 0; };
+  return element_count(view.shape) != 0 ||
+         (std::all_of(view.shape.begin(), view.shape.end(), is_zero) &&
+          std::all_of(view.strides.begin(), view.strides.end(), is_zero));
+}
+
 void check_capture(const ir::CaptureSlot& slot, const TensorView& view, Device device) {
   const std::string where = "captured tensor '" + slot.name + "'";
-  if (view.data == nullptr && element_count(view.shape) != 0)
+  if (is_unbound(view))
     raise("a captured tensor is not bound", where, "memory", "null",
           "bind(\"" + slot.name + "\", view) before the call");
   if (view.rank() != slot.rank || view.strides.size() != slot.rank)
