@@ -26,6 +26,12 @@ void require_rank4(const TensorView& tensor, const char* tensor_name) {
         to_string(tensor.shape), "add the missing axes with extent 1");
 }
 
+void require_no_negative_extent(const TensorView& tensor, const std::string& where) {
+  for (const std::int64_t extent : tensor.shape)
+    if (extent < 0)
+      raise("a tensor has a negative extent", where, ">= 0", to_string(tensor.shape), {});
+}
+
 void require_extent(std::int64_t got, std::int64_t expected, const char* tensor_name,
                     const char* meaning) {
   if (got == expected) return;
@@ -52,6 +58,7 @@ void require_device(Device got, Device expected, const std::string& tensor_name)
 
 void check_operand(const TensorView& tensor, const char* tensor_name, Device device) {
   require_rank4(tensor, tensor_name);
+  require_no_negative_extent(tensor, tensor_name);
   require_float(tensor, tensor_name);
   require_memory(tensor, tensor_name);
   require_device(tensor.device, device, tensor_name);
@@ -113,6 +120,7 @@ void check_capture(const ir::CaptureSlot& slot, const TensorView& view, Device d
   if (view.rank() != slot.rank || view.strides.size() != slot.rank)
     raise("a captured tensor has the wrong rank", where, std::to_string(slot.rank),
           std::to_string(view.rank()), {});
+  require_no_negative_extent(view, where);
   require_device(view.device, device, slot.name);
 }
 
