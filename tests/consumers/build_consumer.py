@@ -28,7 +28,7 @@ def install_shared(options: argparse.Namespace) -> None:
 
 
 def install_static(options: argparse.Namespace) -> None:
-    build = options.work / "build_static"
+    build = beside(options, "static")
     run("cmake", "-S", options.source, "-B", build, *same_flags(options), "-DTILEWRIGHT_BUILD_TOOLS=OFF",
         "-DTILEWRIGHT_BUILD_TESTS=OFF", "-DTILEWRIGHT_BUILD_BENCH=OFF", "-DBUILD_SHARED_LIBS=OFF")
     run("cmake", "--build", build)
@@ -47,6 +47,11 @@ def same_flags(options: argparse.Namespace) -> list[str]:
     return flags
 
 
+def beside(options: argparse.Namespace, name: str) -> Path:
+    """A build folder as deep as the main one: ccache, which sees relative paths, then has every object already."""
+    return options.build.with_name(f"{options.build.name}-{name}")
+
+
 def find_package(options: argparse.Namespace) -> None:
     build = options.work / f"find_package_{options.kind}"
     run("cmake", "-S", HERE / "find_package", "-B", build, "-GNinja",
@@ -56,7 +61,7 @@ def find_package(options: argparse.Namespace) -> None:
 
 
 def fetch_content(options: argparse.Namespace) -> None:
-    build = options.work / "fetch_content"
+    build = beside(options, "fetched")
     run("cmake", "-S", HERE / "fetch_content", "-B", build, *same_flags(options),
         f"-DTILEWRIGHT_DIR={options.source}", f"-DCONSUMER_SOURCE={CONSUMER}")
     run("cmake", "--build", build)
