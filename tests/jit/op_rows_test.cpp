@@ -181,6 +181,19 @@ std::vector<ir::NodeValue> expected_values(const ir::OpRow& row, Operands& opera
   return values;
 }
 
+/// What fp32 arithmetic gives for score_mod: near a jump of a row (a floor, the edge of float's
+/// range) it may lie on the other side of it than fp64, and is as right.
+std::vector<float> expected_in_f32(const ir::OpRow& row, Operands& operands) {
+  RowProgram built(row, operands);
+  const auto [program, bindings] =
+      built.graph().finish({.score = built.result(), .mask = std::nullopt});
+  ir::Interpreter interpreter(program, bindings);
+  std::vector<float> values;
+  for (std::size_t i = 0; i < operands.count; ++i)
+    values.push_back(interpreter.score_f32(0, {.q = static_cast<std::int64_t>(i)}));
+  return values;
+}
+
 bool fits_int32(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
 
 void expect_mask_bits(const ir::OpRow& row, bool small) {
@@ -237,6 +250,7 @@ void expect_mask_bits(const ir::OpRow& row, bool small) {
 void expect_score_values(const ir::OpRow& row) {
   Operands operands = combinations(kSmallIntegers);
   const auto expected = expected_values(row, operands, false);
+  const std::vector<float> in_f32 = expected_in_f32(row, operands);
   RowProgram built(row, operands);
   const auto [program, bindings] =
       built.graph().finish({.score = built.result(), .mask = std::nullopt});
@@ -254,6 +268,7 @@ void expect_score_values(const ir::OpRow& row) {
                    << maker.name << " " << row.id << " of " << operands.reals[0][i] << " "
                    << operands.reals[1][i] << " " << operands.reals[2][i] << ", integer "
                    << operands.integers[0][i]);
+      if (state.max[i] == in_f32[i]) continue;
       if (want != want) {
         EXPECT_TRUE(state.sum[i] != state.sum[i]) << state.max[i];
       } else if (std::fabs(want) > std::numeric_limits<float>::max()) {

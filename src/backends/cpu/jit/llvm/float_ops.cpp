@@ -80,12 +80,13 @@ Value* OpEmitter::tanh(const Row& x) {
 Value* OpEmitter::expm1(const Row& x) { return library("expm1", x); }
 Value* OpEmitter::log(const Row& x) { return library("log", x); }
 Value* OpEmitter::log2(const Row& x) { return library("log2", x); }
-Value* OpEmitter::log1p(const Row& x) { return library("log1p", x); }
+// SLEEF's log1p, sinh and cosh give infinity before the result leaves float's range.
+Value* OpEmitter::log1p(const Row& x) { return scalar_library("log1p", {x.a}); }
 Value* OpEmitter::sin(const Row& x) { return library("sin", x); }
 Value* OpEmitter::cos(const Row& x) { return library("cos", x); }
 Value* OpEmitter::tan(const Row& x) { return library("tan", x); }
-Value* OpEmitter::sinh(const Row& x) { return library("sinh", x); }
-Value* OpEmitter::cosh(const Row& x) { return library("cosh", x); }
+Value* OpEmitter::sinh(const Row& x) { return scalar_library("sinh", {x.a}); }
+Value* OpEmitter::cosh(const Row& x) { return scalar_library("cosh", {x.a}); }
 Value* OpEmitter::atan(const Row& x) { return library("atan", x); }
 Value* OpEmitter::erf(const Row& x) { return library("erf", x); }
 Value* OpEmitter::pow(const Row& x) { return library("pow", x); }
