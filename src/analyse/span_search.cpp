@@ -4,6 +4,12 @@
 
 namespace tilewright::analyse {
 
+namespace {
+
+constexpr std::int64_t kMaxSamples = 8;
+
+}  // namespace
+
 SpanSearch::SpanSearch(TapeEvaluator& evaluator, IntRange keys, std::int64_t q_block)
     : evaluator_(evaluator),
       begin_(keys.low),
@@ -70,8 +76,22 @@ void SpanSearch::examine(const Piece& at) {
   const TileClass found = classify(piece.begin, piece.end);
   if (found == TileClass::kEmpty) return;
   if (found == TileClass::kFull) return keep(piece.begin, piece.end, true);
-  if (piece.end - piece.begin <= grain_) return keep(piece.begin, piece.end, false);
+  if (piece.end - piece.begin <= grain_ || looks_partial(piece))
+    return keep(piece.begin, piece.end, false);
   split(piece);
+}
+
+/// Whether single keys spread over a piece are all partial. Looking further into it would most
+/// likely find nothing else: a row block that crosses documents is partial all over both.
+bool SpanSearch::looks_partial(const Piece& piece) {
+  const std::int64_t size = piece.end - piece.begin;
+  const std::int64_t samples = std::min(size / grain_, kMaxSamples);
+  if (samples < 2) return false;
+  for (std::int64_t i = 0; i < samples && may_evaluate(); ++i) {
+    const std::int64_t key = piece.begin + size / (2 * samples) + i * (size / samples);
+    if (classify(key, key + 1) != TileClass::kPartial) return false;
+  }
+  return true;
 }
 
 /// Cuts the ends off, since a failed guess is mostly near; halves what is left of short pieces.

@@ -12,7 +12,8 @@ namespace tilewright::analyse {
 ///
 /// The cuts of the block before, moved as far as they moved last time, are tried first, so a block
 /// like the last one costs a few evaluations a span. Where a guess fails, pieces are cut off the
-/// ends in doubling sizes and halved down to a grain of one query block; then the edges of what is
+/// ends in doubling sizes and halved down to a grain of one query block,
+/// unless sampled keys are all partial; then the edges of what is
 /// partial are moved inwards token by token, in doubling steps. A block costs at most
 /// kEvaluationsPerBlock + kEvaluationsPerSpan a span; what is left then counts as partial.
 class SpanSearch {
@@ -44,6 +45,7 @@ class SpanSearch {
   bool may_evaluate();
   void push_guessed_pieces();
   void examine(const Piece& piece);
+  bool looks_partial(const Piece& piece);
   void split(const Piece& piece);
   void keep(std::int64_t begin, std::int64_t end, bool full);
   static void merge(std::vector<Span>& spans);

@@ -4,6 +4,7 @@
 
 #include "analyse/element_scan.h"
 #include "analyse/table_range.h"
+#include "base/element.h"
 
 namespace tilewright::analyse {
 
@@ -107,6 +108,16 @@ Interval TableBounds::elements(std::int64_t offset, IntRange range) const {
                       .count = range.high - range.low + 1});
 }
 
+/// Of an ascending line, from its first and last element in question.
+Interval TableBounds::between(std::int64_t first, std::int64_t last) const {
+  if (type_ == ir::Type::kFloat)
+    return RealRange{read_real(view_, first), read_real(view_, last), false};
+  const std::int64_t low = read_integer(view_, first);
+  const std::int64_t high = read_integer(view_, last);
+  if (type_ == ir::Type::kInt) return IntRange{low, high};
+  return TruthRange{low == 0, high != 0};
+}
+
 void TableBounds::widen(Interval& all, bool& some, const Interval& part) const {
   all = some ? hull(type_, all, part) : part;
   some = true;
@@ -121,10 +132,8 @@ Interval TableBounds::over_cells(std::int64_t line, std::size_t level, IntRange 
 }
 
 Interval TableBounds::over_line(const Line& line, IntRange range) const {
-  if (ascends_) {
-    const Interval first = elements(line.offset, {range.low, range.low});
-    return hull(type_, first, elements(line.offset, {range.high, range.high}));
-  }
+  if (ascends_)
+    return between(line.offset + range.low * stride_, line.offset + range.high * stride_);
   Interval all{};
   bool some = false;
   const auto part = [&](std::size_t level, IntRange cells) {
@@ -167,6 +176,7 @@ Interval TableBounds::over_lines(std::span<const IntRange> box, std::size_t axis
 }
 
 Interval TableBounds::over(std::span<const IntRange> box) const {
+  if (ascends_ && box.size() == 1) return over_line({}, box[0]);
   std::int64_t lines = 1;
   for (std::size_t i = 0; i < box.size(); ++i)
     if (line_strides_[i] != 0 && lines <= kMaxLinesPerBox) lines *= box[i].high - box[i].low + 1;

@@ -44,6 +44,7 @@ class TableBounds {
   Interval over_line(const Line& line, IntRange range) const;
   Interval over_cells(std::int64_t line, std::size_t level, IntRange cells) const;
   Interval elements(std::int64_t offset, IntRange range) const;
+  Interval between(std::int64_t first, std::int64_t last) const;
   void widen(Interval& all, bool& some, const Interval& part) const;
   bool is_whole(const Interval& range) const;
   template <class Visit>

@@ -67,7 +67,7 @@ Seen look_everywhere(const cases::RandomProgram& made, std::uint64_t seed) {
 TEST(RandomPrograms, FactsHoldAtEveryPosition) {
   int proven = 0;
   int faulty = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
     cases::RandomProgramOptions options;
     options.may_fault = true;
     options.mask_operations = 6;
