@@ -25,7 +25,8 @@ class TapeEvaluator {
 
   /// What an instruction's slot or a constant holds after over_keys.
   const Interval& value(MaskTape::Operand operand) const {
-    return operand >= 0 ? slots_[operand] : tape_.constants[static_cast<std::size_t>(~operand)];
+    return operand >= 0 ? slots_[operand]
+                        : tape_.constants[static_cast<std::size_t>(-1 - std::ptrdiff_t{operand})];
   }
 
  private:
