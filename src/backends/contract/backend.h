@@ -20,6 +20,7 @@ namespace tilewright::backends {
 struct Variant {
   bool fits_int32 = false;  ///< integers may be computed in 32 bits
   bool checked = true;      ///< live subscripts and divisors must be checked
+  bool reports = false;     ///< device code only: checks also tell the host (checked mode, R8)
   bool operator==(const Variant&) const = default;
 };
 
