@@ -7,6 +7,7 @@
 #include "attention/work_item.cuh"
 #include "ptx/numbers.cuh"
 #include "tile/accumulator.cuh"
+#include "tile/keep_words.cuh"
 
 namespace tilewright::cuda {
 
@@ -80,27 +81,6 @@ struct Exponents {
                                     item.row[slot], column,     diagonal.at(e),  pair};
       return Mods::exponent(bindings, site);
     }
-  }
-};
-
-/// Keep-bits of a row, one per element of the thread in column order.
-template <int kColumns>
-struct KeepWords {
-  static constexpr int kWords = (kColumns / 4 + 31) / 32;
-  u32 word[kWords] = {};
-
-  /// Adds the keys [begin, end), relative to the tile.
-  __device__ __forceinline__ void add(FragmentLane lane, i32 begin, i32 end) {
-    const i32 first = Accumulator<kColumns>::columns_below(lane, begin);
-    const i32 last = Accumulator<kColumns>::columns_below(lane, end);
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) {
-      word[w] |= ptx::low_bits(max(last - 32 * w, 0)) & ~ptx::low_bits(max(first - 32 * w, 0));
-    }
-  }
-
-  __device__ __forceinline__ bool keeps(int order) const {
-    return (word[order / 32] & (1u << order % 32)) != 0;
   }
 };
 

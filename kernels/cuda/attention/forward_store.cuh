@@ -3,55 +3,11 @@
 // 8 contiguous elements (16 bytes).
 #pragma once
 
+#include "attention/finished_rows.cuh"
 #include "attention/forward_params.cuh"
-#include "attention/online_softmax.cuh"
 #include "ptx/global_memory.cuh"
 
 namespace tilewright::cuda {
-
-/// Row statistics after the last tile, complete in every lane.
-struct FinishedRows {
-  float inverse_sum[kRowsPerThread];  ///< 0 for a row without live pairs
-  float lse[kRowsPerThread];
-  float maximum[kRowsPerThread];
-};
-
-__device__ __forceinline__ float sum_over_quad(float value) {
-  value += ptx::shuffle_xor<1>(value);
-  return value + ptx::shuffle_xor<2>(value);
-}
-
-template <class Variant>
-__device__ __forceinline__ FinishedRows finish_rows(const OnlineSoftmax<Variant>& softmax) {
-  constexpr float kLn2 = 0.693147180559945f;
-  const float infinity = ptx::float_of(0x7f800000u);
-  FinishedRows done;
-#pragma unroll
-  for (int slot = 0; slot < kRowsPerThread; ++slot) {
-    const float sum = sum_over_quad(softmax.sum[slot]);
-    done.inverse_sum[slot] = sum == 0.0f ? 0.0f : ptx::reciprocal(sum);
-    const float lse = (softmax.reference[slot] + ptx::log2_fast(sum)) * kLn2;
-    const float finite_or_high = softmax.reference[slot] == infinity ? infinity : lse;
-    done.lse[slot] = sum == 0.0f ? -infinity : finite_or_high;
-    float maximum = softmax.maximum[slot];
-    maximum = ptx::larger(maximum, ptx::shuffle_xor<1>(maximum));
-    done.maximum[slot] = ptx::larger(maximum, ptx::shuffle_xor<2>(maximum)) * kLn2;
-  }
-  return done;
-}
-
-/// Lane t of a quad gives word j of its four words to lane j and receives word t of lane j.
-__device__ __forceinline__ ptx::Words4 transpose_in_quad(ptx::Words4 w, u32 t) {
-  const bool odd = t & 1, high = t & 2;
-  const u32 swap_xy = ptx::shuffle_xor<1>(odd ? w.x : w.y);
-  const u32 swap_zw = ptx::shuffle_xor<1>(odd ? w.z : w.w);
-  const ptx::Words4 pairs = {odd ? swap_xy : w.x, odd ? w.y : swap_xy, odd ? swap_zw : w.z,
-                             odd ? w.w : swap_zw};
-  const u32 swap_xz = ptx::shuffle_xor<2>(high ? pairs.x : pairs.z);
-  const u32 swap_yw = ptx::shuffle_xor<2>(high ? pairs.y : pairs.w);
-  return {high ? swap_xz : pairs.x, high ? swap_yw : pairs.y, high ? pairs.z : swap_xz,
-          high ? pairs.w : swap_yw};
-}
 
 /// Stores one row of the fragment; called by all lanes, `inside` says whether the row exists.
 template <class Element, int kValueDim>
