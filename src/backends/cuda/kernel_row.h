@@ -33,6 +33,17 @@ struct KernelRow {
   bool defers_check = true;   ///< hopper; never together with max_scores
   int polynomial_period = 0;  ///< hopper
   int max_registers = 168;    ///< of a thread at launch, as __launch_bounds__ allows
+
+  // The portable family: the members of a variant in attention/portable_layout.cuh. Its q_rows are
+  // 16 * strips * warps, its stages are key_stages.
+  int warps = 4;
+  int strips = 1;
+  int head_tile = 0;    ///< E rounded up as the variant needs
+  int value_tile = 0;   ///< columns of Ev that a block computes
+  int copy_bytes = 16;  ///< 16 needs aligned rows; smaller ones take any strides
+  bool packs_group = false;
+  bool tries_reference = false;
+  bool holds_query = false;
 };
 
 /// A row and whether it may serve; rows that may not keep their reason, which `explain` prints.
@@ -49,6 +60,8 @@ struct RowQuestion {
   const analyse::StructureFacts& facts;
   const Problem& problem;
   const DeviceFacts& device;
+  bool any_layout = false;   ///< tensors may have any strides: no TMA, no 16-byte copies
+  bool block_lists = false;  ///< the call brings block lists: portable rows walk them
 };
 
 /// Every row of every family, most preferred first, each either usable or with its rejection.
