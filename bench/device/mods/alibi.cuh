@@ -19,6 +19,7 @@ struct EmittedMods : IdentityMods {
   static __device__ __forceinline__ Head head(const Bindings& bound, i32, i32 h) {
     return {ptx::load(bound.slope + h) * 1.44269504f};
   }
+  static __device__ __forceinline__ Band band(const Bindings&, const Head&, i32, i32) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) {
@@ -26,14 +27,15 @@ struct EmittedMods : IdentityMods {
   }
   static __device__ __forceinline__ float exponent(const Bindings&,
                                                    const ScoreSite<EmittedMods>& at) {
-    const float at_base = at.head.slope_log2 * at.pair.distance_base + at.minus_reference;
+    const float at_base =
+        at.head.slope_log2 * static_cast<float>(at.pair.first_key - at.pair.i) + at.minus_reference;
     return at.product * at.scale_log2 + (at.head.slope_log2 * at.pair.offset + at_base);
   }
   static __device__ __forceinline__ KeyInterval interval(const Bindings&, const Head&, const Row&,
                                                          i32 i, int) {
     return {0, i + 1};
   }
-  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&,
+  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&, const Band&,
                                                        const TileBounds& t) {
     if (t.kv_begin >= t.q_end) return TileClass::kEmpty;
     return t.kv_end - 1 <= t.q_begin ? TileClass::kFull : TileClass::kPartial;

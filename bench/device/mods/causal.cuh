@@ -12,7 +12,7 @@ struct EmittedMods : IdentityMods {
                                                          i32 i, int) {
     return {0, i + 1};
   }
-  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&,
+  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&, const Band&,
                                                        const TileBounds& t) {
     if (t.kv_begin >= t.q_end) return TileClass::kEmpty;
     return t.kv_end - 1 <= t.q_begin ? TileClass::kFull : TileClass::kPartial;

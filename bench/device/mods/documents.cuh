@@ -17,6 +17,7 @@ struct EmittedMods : IdentityMods {
   static constexpr int kRowIntervals = 1;
 
   static __device__ __forceinline__ Head head(const Bindings&, i32, i32) { return {}; }
+  static __device__ __forceinline__ Band band(const Bindings&, const Head&, i32, i32) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings& bound, const Head&, i32 i) {
     return {ptx::load(bound.begin + i)};
   }
@@ -29,7 +30,7 @@ struct EmittedMods : IdentityMods {
     return {row.begin, i + 1};
   }
   static __device__ __forceinline__ TileClass classify(const Bindings& bound, const Head&,
-                                                       const TileBounds& t) {
+                                                       const Band&, const TileBounds& t) {
     const i32 lowest = ptx::load(bound.begin + t.q_begin);
     if (t.kv_begin >= t.q_end || t.kv_end <= lowest) return TileClass::kEmpty;
     const i32 highest = ptx::load(bound.begin + t.q_end - 1);

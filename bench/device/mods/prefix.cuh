@@ -12,6 +12,7 @@ struct EmittedMods : IdentityMods {
   static constexpr int kRowIntervals = 1;
 
   static __device__ __forceinline__ Head head(const Bindings&, i32, i32) { return {}; }
+  static __device__ __forceinline__ Band band(const Bindings&, const Head&, i32, i32) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) {
@@ -22,7 +23,7 @@ struct EmittedMods : IdentityMods {
     return {0, max(bound.prefix, i + 1)};
   }
   static __device__ __forceinline__ TileClass classify(const Bindings& bound, const Head&,
-                                                       const TileBounds& t) {
+                                                       const Band&, const TileBounds& t) {
     if (t.kv_begin >= max(t.q_end, bound.prefix)) return TileClass::kEmpty;
     return t.kv_end <= max(bound.prefix, t.q_begin + 1) ? TileClass::kFull : TileClass::kPartial;
   }

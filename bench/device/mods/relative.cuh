@@ -24,6 +24,7 @@ struct EmittedMods : IdentityMods {
   static __device__ __forceinline__ Head head(const Bindings& bound, i32, i32 h) {
     return {bound.table + h * bound.row_stride + bound.offset};
   }
+  static __device__ __forceinline__ Band band(const Bindings&, const Head&, i32, i32) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
   /// A diagonal outside the table belongs to no live pair.

@@ -15,6 +15,7 @@ struct EmittedMods : IdentityMods {
   static constexpr int kRowIntervals = 1;
 
   static __device__ __forceinline__ Head head(const Bindings&, i32, i32) { return {}; }
+  static __device__ __forceinline__ Band band(const Bindings&, const Head&, i32, i32) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Column column(const Bindings&, const Head&, i32) { return {}; }
   static __device__ __forceinline__ Diagonal diagonal(const Bindings&, const Head&, i32) {
@@ -29,7 +30,7 @@ struct EmittedMods : IdentityMods {
                                                          i32 i, int) {
     return {0, i + 1};
   }
-  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&,
+  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&, const Band&,
                                                        const TileBounds& t) {
     if (t.kv_begin >= t.q_end) return TileClass::kEmpty;
     return t.kv_end - 1 <= t.q_begin ? TileClass::kFull : TileClass::kPartial;

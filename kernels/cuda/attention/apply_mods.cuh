@@ -64,6 +64,7 @@ struct Exponents {
   const typename Mods::Bindings& bindings;
   const ModsOfItem<Mods>& item;
   const DiagonalValues<Mods, kColumns>& diagonal;
+  float scale;
   float scale_log2;
   i32 first_key;  ///< position of the thread's first column
 
@@ -75,49 +76,80 @@ struct Exponents {
       const i32 i = item.first_row + 8 * slot;
       const i32 j = first_key + Score::column_offset(e);
       const typename Mods::Column column = Mods::column(bindings, item.head, j);
-      const PairIndex pair = {i, j, static_cast<float>(first_key - i),
-                              static_cast<float>(Score::column_offset(e))};
-      const ScoreSite<Mods> site = {product,        scale_log2, minus_reference, item.head,
-                                    item.row[slot], column,     diagonal.at(e),  pair};
+      const PairIndex pair = {i, j, first_key, static_cast<float>(Score::column_offset(e))};
+      const ScoreSite<Mods> site = {product,         scale,          scale_log2,
+                                    minus_reference, item.head,      item.row[slot],
+                                    column,          diagonal.at(e), pair};
       return Mods::exponent(bindings, site);
     }
   }
 };
 
-/// score := -inf at the dead pairs of a partial tile; whatever stood there is dropped.
+/// The dead pairs of a partial tile. Keys outside the intervals of a row, where the mask has them;
+/// the end of the keys is an interval too.
 template <class Mods, int kColumns>
-__device__ __forceinline__ void apply_mask(Accumulator<kColumns>& score,
-                                           const typename Mods::Bindings& bindings,
-                                           const ModsOfItem<Mods>& item, FragmentLane lane,
-                                           i32 kv_begin) {
+struct DeadPairs {
   using Score = Accumulator<kColumns>;
-  constexpr bool kByPair = Mods::kHasMaskMod && Mods::kRowIntervals == 0;
-  const float dead = ptx::float_of(0xff800000u);
+  static constexpr bool kHasPairs =
+      Mods::kHasMaskMod && (Mods::kRowIntervals == 0 || Mods::kIntervalsMayFail);
+  static constexpr bool kHasIntervals = Mods::kRowIntervals > 0;
+
+  const typename Mods::Bindings& bindings;
+  const ModsOfItem<Mods>& item;
+  FragmentLane lane;
+  i32 kv_begin;
+
+  /// score := -inf there; whatever stood in its place is dropped.
+  __device__ __forceinline__ void drop(Score& score) const {
+    if constexpr (!kHasIntervals || !kHasPairs) {
+      drop_unless<kHasIntervals, kHasPairs>(score);
+    } else if (ptx::any(!Mods::intervals_hold(bindings, item.head, item.row[0]) ||
+                        !Mods::intervals_hold(bindings, item.head, item.row[1]))) {
+      drop_unless<false, true>(score);
+    } else {
+      drop_unless<true, false>(score);
+    }
+  }
+
+ private:
+  template <bool kByIntervals, bool kByPairs>
+  __device__ __forceinline__ void drop_unless(Score& score) const {
+    const float dead = ptx::float_of(0xff800000u);
 #pragma unroll
-  for (int slot = 0; slot < kRowsPerThread; ++slot) {
-    const i32 i = item.first_row + 8 * slot;
+    for (int slot = 0; slot < kRowsPerThread; ++slot) {
+      const KeepWords<kColumns> keep = kept<kByIntervals>(slot);
+#pragma unroll
+      for (int e = 2 * slot; e < Score::kElements; e += e % 2 == 0 ? 1 : 3) {
+        bool live = keep.keeps(Score::order_in_row(e));
+        if constexpr (kByPairs) live = live && mask(slot, e);
+        score.value[e] = live ? score.value[e] : dead;
+      }
+    }
+  }
+
+  template <bool kByIntervals>
+  __device__ __forceinline__ KeepWords<kColumns> kept(int slot) const {
     KeepWords<kColumns> keep;
-    if constexpr (Mods::kRowIntervals > 0) {
+    const i32 end = item.kv_end - kv_begin;
+    if constexpr (kByIntervals) {
+      const i32 i = item.first_row + 8 * slot;
 #pragma unroll
       for (int n = 0; n < Mods::kRowIntervals; ++n) {
         const KeyInterval kept = Mods::interval(bindings, item.head, item.row[slot], i, n);
-        keep.add(lane, kept.begin - kv_begin, min(kept.end, item.kv_end) - kv_begin);
+        keep.add(lane, kept.begin - kv_begin, min(kept.end - kv_begin, end));
       }
     } else {
-      keep.add(lane, 0, item.kv_end - kv_begin);
+      keep.add(lane, 0, end);
     }
-#pragma unroll
-    for (int e = 2 * slot; e < Score::kElements; e += e % 2 == 0 ? 1 : 3) {
-      bool live = keep.keeps(Score::order_in_row(e));
-      if constexpr (kByPair) {
-        const i32 j = kv_begin + Score::column(lane, e);
-        const typename Mods::Column column = Mods::column(bindings, item.head, j);
-        const MaskSite<Mods> site = {item.head, item.row[slot], column, i, j};
-        live = live && Mods::mask(bindings, site);
-      }
-      score.value[e] = live ? score.value[e] : dead;
-    }
+    return keep;
   }
-}
+
+  __device__ __forceinline__ bool mask(int slot, int e) const {
+    const i32 j = kv_begin + Score::column(lane, e);
+    const typename Mods::Column column = Mods::column(bindings, item.head, j);
+    const MaskSite<Mods> site = {item.head, item.row[slot], column, item.first_row + 8 * slot, j};
+    return Mods::mask(bindings, site);
+  }
+};
 
 }  // namespace tilewright::cuda

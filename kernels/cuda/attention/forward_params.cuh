@@ -2,6 +2,7 @@
 // field by field.
 #pragma once
 
+#include "attention/error_record.cuh"
 #include "attention/work_item.cuh"
 #include "ptx/tensor_copy.cuh"
 
@@ -13,13 +14,6 @@ struct OutputStrides {
   i64 batch;
   i64 head;
   i64 row;
-};
-
-/// Written by a kernel in checked mode when a live subscript left its tensor (semantics R8).
-struct ErrorRecord {
-  i32 code;
-  i32 capture;
-  i64 index;
 };
 
 struct ForwardParams {

@@ -24,13 +24,13 @@ struct KeyInterval {
   i32 end;
 };
 
-/// A pair of positions as exponent() sees it. The distance j - i is distance_base + offset, exactly
-/// below 2^24; offset is a constant once the loop over a tile is unrolled, so an emitter folds it
-/// into an immediate operand.
+/// A pair of positions as exponent() sees it: j is first_key + offset. first_key is the same for
+/// all of a thread's scores of a tile and offset a constant once the loop over a tile is unrolled,
+/// so that what is affine in j becomes a value per row and an immediate operand.
 struct PairIndex {
   i32 i;
   i32 j;
-  float distance_base;
+  i32 first_key;
   float offset;
 };
 
@@ -49,6 +49,7 @@ struct MaskSite {
 template <class Mods>
 struct ScoreSite {
   float product;          ///< <query[i], key[j]>, not scaled
+  float scale;            ///< product * scale is the score
   float scale_log2;       ///< scale * log2(e)
   float minus_reference;  ///< to be added to the result
   const typename Mods::Head& head;
@@ -62,9 +63,11 @@ struct ScoreSite {
 ///   - `float exponent(const Bindings&, const ScoreSite<Self>&)` if kHasScoreMod: log2(e) times
 ///   score_mod(scale * product), plus
 ///     minus_reference. Folding is what makes an affine score_mod cost one instruction a score.
-///   - `bool mask(const Bindings&, const MaskSite<Self>&)` if kHasMaskMod and kRowIntervals is 0
+///   - `bool mask(const Bindings&, const MaskSite<Self>&)` if kHasMaskMod, and kRowIntervals is 0
+///   or kIntervalsMayFail
 ///   - `KeyInterval interval(const Bindings&, const Head&, const Row&, i32 i, int which)` if
 ///   kRowIntervals is not 0
+///   - `bool intervals_hold(const Bindings&, const Head&, const Row&)` if kIntervalsMayFail
 struct IdentityMods {
   /// Captured tensors (64-bit bases) and numbers: the kernel's second parameter.
   struct Bindings {};
@@ -74,6 +77,8 @@ struct IdentityMods {
   struct Row {};
   /// Values that depend on the key; computed once a column and tile.
   struct Column {};
+  /// What classify() needs to know of an item's query rows; computed once an item.
+  struct Band {};
   /// Values that depend on i - j; computed once a diagonal of a thread's part of a tile, while the
   /// scores are in the making.
   struct Diagonal {};
@@ -83,6 +88,8 @@ struct IdentityMods {
   /// Number of key intervals whose union is what a row keeps; 0 where the mask has no such form and
   /// mask() decides each pair.
   static constexpr int kRowIntervals = 0;
+  /// Whether numbers or tables decide, row by row, if the intervals say what the mask says.
+  static constexpr bool kIntervalsMayFail = false;
 
   static __device__ __forceinline__ Head head(const Bindings&, i32 /*b*/, i32 /*h*/) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32 /*i*/) { return {}; }
@@ -94,9 +101,13 @@ struct IdentityMods {
     return {};
   }
 
-  /// Empty and full are promises; partial is always right. May be asked for bounds past the last
-  /// row or key.
-  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&,
+  /// Query rows [q_begin, q_end), not empty.
+  static __device__ __forceinline__ Band band(const Bindings&, const Head&, i32 /*q_begin*/,
+                                              i32 /*q_end*/) {
+    return {};
+  }
+  /// Empty and full are promises; partial is always right. The rows are those of the band.
+  static __device__ __forceinline__ TileClass classify(const Bindings&, const Head&, const Band&,
                                                        const TileBounds&) {
     return TileClass::kFull;
   }

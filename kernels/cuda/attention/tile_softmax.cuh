@@ -73,11 +73,13 @@ struct TileSoftmax {
  private:
   /// Selects after score_mod (semantics R3): whatever a dead pair held is dropped.
   __device__ __forceinline__ void mask(Accumulator<kKeyTile>& score, TileNote tile) const {
-    apply_mask<Mods>(score, bindings, item, lane, tile.kv_begin);
+    DeadPairs<Mods, kKeyTile>{bindings, item, lane, tile.kv_begin}.drop(score);
   }
 
   __device__ __forceinline__ Exponents<Mods, kKeyTile> exponents(TileNote tile) const {
-    return {bindings, item, diagonals, params.scale_log2, tile.kv_begin + lane.first_column};
+    return {bindings,          item,
+            diagonals,         params.scale,
+            params.scale_log2, tile.kv_begin + lane.first_column};
   }
 };
 

@@ -24,6 +24,7 @@ template <int kKeyTile, class Mods>
 struct TileWalk {
   const typename Mods::Bindings& bindings;
   typename Mods::Head head;
+  typename Mods::Band band;
   i32 q_begin, q_end, kv_begin, kv_end;
   i32 next_block;  ///< blocks of 32 groups still to be looked at
   i32 group;
@@ -35,6 +36,7 @@ struct TileWalk {
   __device__ __forceinline__ TileWalk(const typename Mods::Bindings& bound, const WorkItem& item)
       : bindings(bound),
         head(Mods::head(bound, item.batch, item.head)),
+        band(Mods::band(bound, head, item.q_begin, item.q_end)),
         q_begin(item.q_begin),
         q_end(item.q_end),
         kv_begin(item.kv_begin),
@@ -49,8 +51,8 @@ struct TileWalk {
     const bool cut = begin + count > kv_end;
     TileClass result = TileClass::kFull;
     if constexpr (Mods::kHasMaskMod) {
-      result =
-          Mods::classify(bindings, head, {q_begin, q_end, begin, cut ? kv_end : begin + count});
+      result = Mods::classify(bindings, head, band,
+                              {q_begin, q_end, begin, cut ? kv_end : begin + count});
     }
     return cut && result == TileClass::kFull ? TileClass::kPartial : result;
   }

@@ -42,6 +42,9 @@ __device__ __forceinline__ u16 load(const u16* from) {
   return value;
 }
 
+/// Makes this thread's earlier stores visible to the host and to other devices.
+__device__ __forceinline__ void fence_system() { asm volatile("fence.sc.sys;" ::: "memory"); }
+
 /// Adds one and returns the old value.
 __device__ __forceinline__ u32 count_up(u32* counter) {
   u32 old;

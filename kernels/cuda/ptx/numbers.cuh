@@ -48,6 +48,18 @@ __device__ __forceinline__ float larger(float a, float b) {
   return result;
 }
 
+/// The smaller and the larger operand; a NaN wins.
+__device__ __forceinline__ float smaller_or_nan(float a, float b) {
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+__device__ __forceinline__ float larger_or_nan(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+
 __device__ __forceinline__ float fused(float a, float b, float c) {
   float result;
   asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
@@ -64,6 +76,21 @@ __device__ __forceinline__ float float_of(u32 bits) {
   float x;
   asm("mov.b32 %0, %1;" : "=f"(x) : "r"(bits));
   return x;
+}
+
+/// |x|, of a NaN too.
+__device__ __forceinline__ float magnitude(float x) { return float_of(bits_of(x) & 0x7fffffffu); }
+__device__ __forceinline__ double magnitude(double x) {
+  double result;
+  asm("abs.f64 %0, %1;" : "=d"(result) : "d"(x));
+  return result;
+}
+
+/// |size| with the sign of `sign`.
+__device__ __forceinline__ float with_sign_of(float size, float sign) {
+  float result;
+  asm("copysign.f32 %0, %1, %2;" : "=f"(result) : "f"(sign), "f"(size));
+  return result;
 }
 
 /// The lowest `count` bits set; all of them from 32 on.
@@ -94,6 +121,16 @@ __device__ __forceinline__ float to_float(F16, u16 bits) {
   float result;
   asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(bits));
   return result;
+}
+
+/// x rounded to nearest even in another type.
+__device__ __forceinline__ float rounded(F16, float x) {
+  u16 bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return to_float(F16{}, bits);
+}
+__device__ __forceinline__ float rounded(Bf16, float x) {
+  return float_of(pack(Bf16{}, x, 0.0f) << 16);
 }
 
 }  // namespace tilewright::cuda::ptx

@@ -1,0 +1,122 @@
+// Captured tensors and numbers as the parameter block holds them, and reading an element of one
+// (semantics R8): a negative subscript wraps once, nothing outside a tensor is ever read.
+#pragma once
+
+#include "mods/integers.cuh"
+#include "ptx/numbers.cuh"
+
+namespace tilewright::cuda::mods {
+
+/// Strides count elements; an axis of extent 1 has stride 0.
+template <class Stored, int kRank>
+struct Capture {
+  const Stored* data;
+  i64 extent[kRank];
+  i64 stride[kRank];
+};
+template <class Stored>
+struct Capture<Stored, 0> {
+  const Stored* data;
+};
+
+struct IntegerNumber {
+  i64 wide;
+  i32 narrow;
+  i32 unused;
+};
+struct RealNumber {
+  double wide;
+  float narrow;
+  i32 unused;
+};
+
+/// Element types that C++ has no arithmetic for.
+struct StoredF16 {
+  u16 bits;
+};
+struct StoredBf16 {
+  u16 bits;
+};
+struct StoredBool {
+  u8 byte;
+};
+
+template <class Value, class Stored>
+__device__ __forceinline__ Value value_of(Stored element) {
+  return static_cast<Value>(element);
+}
+template <class Value>
+__device__ __forceinline__ Value value_of(StoredF16 element) {
+  return static_cast<Value>(ptx::to_float(F16{}, element.bits));
+}
+template <class Value>
+__device__ __forceinline__ Value value_of(StoredBf16 element) {
+  return static_cast<Value>(ptx::to_float(Bf16{}, element.bits));
+}
+template <class Value>
+__device__ __forceinline__ Value value_of(StoredBool element) {
+  return element.byte != 0;
+}
+
+/// A subscript that is never negative: b, h, q or kv itself.
+template <class Int>
+struct FromZero {
+  Int index;
+};
+
+/// Where indices have 32 bits none comes near an extent that has more.
+template <class Int>
+__device__ __forceinline__ Int narrowed(i64 extent) {
+  constexpr i64 kMost = Integers<Int>::kHighest;
+  return static_cast<Int>(extent < kMost ? extent : kMost);
+}
+
+template <class Int>
+__device__ __forceinline__ Int wrapped(FromZero<Int> written, Int) {
+  return written.index;
+}
+template <class Int>
+__device__ __forceinline__ Int wrapped(Int written, Int extent) {
+  return written < 0 ? Integers<Int>::iadd(written, extent) : written;
+}
+
+/// The element that subscripts name.
+template <class Int>
+struct Place {
+  Int offset = 0;
+  i32 bad_axis = -1;  ///< the first axis whose subscript lies outside
+};
+
+template <class Int, class Stored, int kRank, class Written>
+__device__ __forceinline__ void step_along(Place<Int>& place, const Capture<Stored, kRank>& tensor,
+                                           int axis, Written written) {
+  using Unsigned = typename UnsignedOf<Int>::Type;
+  const Int extent = narrowed<Int>(tensor.extent[axis]);
+  const Int index = wrapped(written, extent);
+  if (static_cast<Unsigned>(index) >= static_cast<Unsigned>(extent) && place.bad_axis < 0) {
+    place.bad_axis = axis;
+  }
+  using I = Integers<Int>;
+  place.offset = I::iadd(place.offset, I::imul(index, static_cast<Int>(tensor.stride[axis])));
+}
+
+template <class Int, class Stored, int kRank, class... Written>
+__device__ __forceinline__ Place<Int> locate(const Capture<Stored, kRank>& tensor,
+                                             Written... subscripts) {
+  Place<Int> place;
+  int axis = 0;
+  (step_along(place, tensor, axis++, subscripts), ...);
+  return place;
+}
+
+/// The element, or 0 where it is dead or lies outside.
+template <class Value, class Int, class Stored, int kRank, class... Written>
+__device__ __forceinline__ Value element(const Capture<Stored, kRank>& tensor, bool live,
+                                         Written... subscripts) {
+  const Place<Int> place = locate<Int>(tensor, subscripts...);
+  Value value = 0;
+  if (live && place.bad_axis < 0) value = value_of<Value>(tensor.data[place.offset]);
+  return value;
+}
+
+}  // namespace tilewright::cuda::mods
