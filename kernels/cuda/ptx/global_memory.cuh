@@ -16,6 +16,15 @@ __device__ __forceinline__ void store(void* to, Words4 words) {
                : "memory");
 }
 
+/// Two neighbours as one 8-byte access.
+__device__ __forceinline__ void store(float* to, float first, float second) {
+  asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(first), "f"(second) : "memory");
+}
+
+__device__ __forceinline__ void store(u16* to, u16 value) {
+  asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(value) : "memory");
+}
+
 __device__ __forceinline__ void store(float* to, float value) {
   asm volatile("st.global.f32 [%0], %1;" ::"l"(to), "f"(value) : "memory");
 }

@@ -25,6 +25,13 @@ __device__ __forceinline__ u32 blocks_in_grid() {
   return count;
 }
 
+/// Second index of the block.
+__device__ __forceinline__ u32 block_row_in_grid() {
+  u32 index;
+  asm("mov.u32 %0, %%ctaid.y;" : "=r"(index));
+  return index;
+}
+
 /// The value held by lane ^ kMask.
 template <u32 kMask>
 __device__ __forceinline__ float shuffle_xor(float value) {
@@ -74,6 +81,12 @@ __device__ __forceinline__ bool any(bool predicate) {
 
 __device__ __forceinline__ void sync_warp() {
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
+__device__ __forceinline__ u32 count_bits(u32 bits) {
+  u32 count;
+  asm("popc.b32 %0, %1;" : "=r"(count) : "r"(bits));
+  return count;
 }
 
 /// Index of the highest set bit; `bits` is not zero.

@@ -32,6 +32,10 @@ __device__ __forceinline__ float load_shared_f32(SharedAddress from) {
   return value;
 }
 
+__device__ __forceinline__ void store_shared_u16(SharedAddress to, u16 value) {
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(to.bytes), "h"(value) : "memory");
+}
+
 __device__ __forceinline__ void store_shared_u32(SharedAddress to, u32 value) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(to.bytes), "r"(value) : "memory");
 }

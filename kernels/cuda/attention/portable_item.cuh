@@ -1,0 +1,67 @@
+// Which rows, head and keys a block of the portable family works on.
+#pragma once
+
+#include "attention/portable_params.cuh"
+
+namespace tilewright::cuda {
+
+/// A query row of the problem.
+struct QueryRow {
+  i32 head;
+  i32 position;
+};
+
+template <bool kPacksGroup>
+struct ItemRows {
+  const Extents& extents;
+  const WorkItem& item;  ///< in shared memory: it is needed too rarely to keep in registers
+
+  /// Row `row` of the item's head, a packed one where groups are packed.
+  __device__ __forceinline__ QueryRow at(i32 row) const {
+    if constexpr (kPacksGroup) {
+      const i32 position = row / extents.group_heads;
+      const i32 in_group = row - position * extents.group_heads;
+      return {item.head * extents.group_heads + in_group, position};
+    } else {
+      return {item.head, row};
+    }
+  }
+  __device__ __forceinline__ i32 key_head() const {
+    return kPacksGroup ? item.head : item.head / extents.group_heads;
+  }
+  __device__ __forceinline__ i32 key_batch() const {
+    return extents.kv_batches == 1 ? 0 : item.batch;
+  }
+};
+
+template <bool kPacksGroup>
+__device__ __forceinline__ WorkItem decode_portable_item(const PortableSchedule& schedule,
+                                                         const Extents& extents, i32 index) {
+  if (schedule.list != nullptr) return schedule.list[index];
+  const i32 pack = kPacksGroup ? extents.group_heads : 1;
+  const i32 heads_of_batch = extents.query_heads / pack;
+  const i32 rows = extents.query_rows * pack;
+  const i32 all_heads = extents.batches * heads_of_batch * schedule.splits;
+  const i32 section = index / (schedule.section_heads * schedule.q_tiles);
+  const i32 first_head = section * schedule.section_heads;
+  const i32 heads = min(schedule.section_heads, all_heads - first_head);
+  const i32 inside = index - first_head * schedule.q_tiles;
+  const i32 order = inside / heads;
+  const i32 part = first_head + inside - order * heads;
+  const i32 head = part / schedule.splits;
+  const i32 split = part - head * schedule.splits;
+  const i32 tile = schedule.last_tile_first != 0 ? schedule.q_tiles - 1 - order : order;
+  const i32 batch = head / heads_of_batch;
+  const i64 kv_begin = static_cast<i64>(split) * schedule.split_keys;
+  const i64 kv_end = kv_begin + schedule.split_keys;
+  return {.batch = batch,
+          .head = head - batch * heads_of_batch,
+          .q_begin = tile * schedule.item_rows,
+          .q_end = min((tile + 1) * schedule.item_rows, rows),
+          .kv_begin = static_cast<i32>(kv_begin < extents.kv_rows ? kv_begin : extents.kv_rows),
+          .kv_end = static_cast<i32>(kv_end < extents.kv_rows ? kv_end : extents.kv_rows),
+          .output_slot = split,
+          .reserved = 0};
+}
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,101 @@
+// The first parameter of the portable forward kernels; the host fills it field by field. Launch:
+//
+//   grid     (schedule.items, ceil(value_dim / kValueTile), 1) blocks of 32 * kWarps threads
+//   shared   PortableLayout<Variant>::kBytes of dynamic shared memory (portable_layout.cuh)
+//   params   const __grid_constant__ PortableParams, const __grid_constant__ Bindings
+//   memory   no workspace, no counters; with schedule.splits > 1 the outputs are fp32 partials that
+//            portable_merge.cuh joins
+//
+// What the host refuses or routes: positions at or past 2^31 - 2^18 (rows, keys, and rows times
+// group_heads where a group is packed); a scale below zero without kScalesFirst; max_scores without
+// kTracksMaximum. Addresses are 64-bit and strides may be anything, zero and negative included.
+#pragma once
+
+#include "attention/work_item.cuh"
+
+namespace tilewright::cuda {
+
+struct ErrorRecord;
+
+/// Of a [B, H, rows, columns] tensor, in elements.
+struct TensorStrides {
+  i64 batch;
+  i64 head;
+  i64 row;
+  i64 column;
+};
+
+/// Of a [slot, B, Hq, Q] or [slot, B, Hq, Q, Ev] tensor, in elements.
+struct SlotStrides {
+  i64 slot;
+  i64 batch;
+  i64 head;
+  i64 row;
+  i64 column;  ///< unused where there are no columns
+};
+
+/// Keys [kv_begin, kv_end) that a block of query rows visits, counted from the first key.
+struct KeySpan {
+  i32 kv_begin;
+  i32 kv_end;
+  i32 full;  ///< nonzero: every pair is live and mask_mod is skipped
+  i32 reserved;
+};
+
+/// Lists of spans, sorted and disjoint, as a MaskMap holds them. They are authoritative (semantics
+/// R3), also without a mask_mod. List n is spans[first[n]] up to spans[first[n + 1]], with
+/// n = (b * heads + h) * q_blocks + i / q_block_rows, and b or h taken as 0 where batches or heads
+/// is 1. schedule.item_rows divides q_block_rows.
+struct SpanLists {
+  const KeySpan* spans;
+  const i64* first;  ///< batches * heads * q_blocks + 1 numbers; null: no lists
+  i32 q_blocks;
+  i32 q_block_rows;
+  i32 batches;
+  i32 heads;
+};
+
+/// How a block index becomes a WorkItem. Heads come in sections whose keys and values fit the L2
+/// cache; inside a section the query tile is the outer index.
+struct PortableSchedule {
+  const WorkItem* list;  ///< explicit items, at most item_rows rows each; or null
+  i32 items;             ///< batches * heads * splits * q_tiles, or the length of `list`
+  i32 q_tiles;           ///< ceil(rows / item_rows)
+  i32 item_rows;         ///< query rows of an item, at most 16 * kStrips * kWarps
+  i32 section_heads;     ///< heads of all batches and splits in a section, at least 1
+  i32 last_tile_first;   ///< nonzero: query tiles descend, which is longest first for a causal mask
+  i32 splits;            ///< parts of the keys; part s goes to output slot s
+  i32 split_keys;        ///< keys of a part: ceil(KV / splits), or more; fixed in tokens
+};
+
+/// Where a variant packs groups (kPacksGroup), "head" of items and schedule means a key head, and
+/// row r of its Q * group_heads rows is query row r / group_heads of query head
+/// head * group_heads + r % group_heads. WorkItems of `list` count the same rows.
+struct PortableParams {
+  const void* query;  ///< [B, Hq, Q, E]
+  const void* key;    ///< [Bkv, Hkv, KV, E]
+  const void* value;  ///< [Bkv, Hkv, KV, Ev]
+  void* out;          ///< [slot, B, Hq, Q, Ev]: the element type, or fp32 with kPartialOut
+  float* lse;         ///< [slot, B, Hq, Q], natural logarithm; may be null
+  float* max_scores;  ///< like lse; read only by variants that track the maximum, may be null
+  ErrorRecord* error;
+  TensorStrides query_strides;
+  TensorStrides key_strides;
+  TensorStrides value_strides;
+  SlotStrides out_strides;
+  SlotStrides lse_strides;  ///< also of max_scores
+  SpanLists lists;
+  PortableSchedule schedule;
+  Extents extents;
+  i32 head_dim;   ///< E, at most kHeadTile; the tile is filled up with zeros
+  i32 value_dim;  ///< Ev, any; a block computes kValueTile columns of it
+  /// Nonzero where `out` has column stride 1, its base is a multiple of 16 bytes, every other
+  /// stride a multiple of 8 elements, and value_dim a multiple of 8.
+  i32 out_in_vectors;
+  float scale;       ///< times the product of query and key
+  float scale_log2;  ///< scale * log2(e)
+};
+
+static_assert(sizeof(PortableParams) <= 700);
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,151 @@
+// Which key tiles an item visits. One warp finds up to a page of them at a time and leaves them in
+// shared memory, so that nothing of the search stays in registers while tiles pass.
+//
+// Without lists: two levels of the mask's interval form, 32 groups of 32 tiles and then 32 tiles by
+// one evaluation a lane. With lists: the tiles of each span, cut off at its end. Tiles come last
+// first, because a mask that keeps recent keys (causal, ALiBi) then meets its largest scores at
+// once and rescaling stays rare.
+#pragma once
+
+#include "attention/mods_contract.cuh"
+#include "attention/portable_item.cuh"
+#include "attention/portable_layout.cuh"
+#include "ptx/lane.cuh"
+
+namespace tilewright::cuda {
+
+template <class Variant, class Mods>
+struct PortableSearch {
+  using Layout = PortableLayout<Variant>;
+  static constexpr i32 kKeyTile = Variant::kKeyTile;
+  static constexpr bool kPacksGroup = Variant::kPacksGroup;
+
+  const PortableParams& params;
+  const typename Mods::Bindings& bindings;
+  const Layout& layout;
+  const ItemRows<kPacksGroup>& rows;
+  u32 lane;
+
+  /// Called by one warp before the first fill.
+  __device__ __forceinline__ void start() const {
+    const i32 keys = rows.item.kv_end - rows.item.kv_begin;
+    TileSearch state = {0, 0, (keys + 1024 * kKeyTile - 1) / (1024 * kKeyTile), 0, 0, 0, 0};
+    if (params.lists.first != nullptr) state.span = params.lists.first[list() + 1];
+    ptx::sync_warp();
+    if (lane == 0) layout.search() = state;
+    ptx::sync_warp();
+  }
+
+  /// Called by the same warp; fills the page as far as whole steps of 32 tiles fit.
+  __device__ __forceinline__ void fill() const {
+    TileSearch state = layout.search();
+    state.notes = 0;
+    while (state.finished == 0 && state.notes <= Layout::kPageNotes - 32) {
+      if (params.lists.first != nullptr) {
+        next_of_span(state);
+      } else {
+        next_group(state);
+      }
+    }
+    ptx::sync_warp();
+    if (lane == 0) layout.search() = state;
+  }
+
+ private:
+  __device__ __forceinline__ i64 list() const {
+    const SpanLists& lists = params.lists;
+    const QueryRow first = rows.at(rows.item.q_begin);
+    const i64 b = lists.batches == 1 ? 0 : rows.item.batch;
+    const i64 h = lists.heads == 1 ? 0 : first.head;
+    return (b * lists.heads + h) * lists.q_blocks + first.position / lists.q_block_rows;
+  }
+
+  /// Appends the notes of the lanes in `live`, highest lane first.
+  __device__ __forceinline__ void append(TileSearch& state, u32 live, KeyTileNote note) const {
+    const u32 above = live >> lane >> 1;
+    if ((live >> lane & 1) != 0) layout.page()[state.notes + ptx::count_bits(above)] = note;
+    state.notes += static_cast<i32>(ptx::count_bits(live));
+  }
+
+  __device__ __forceinline__ TileClass class_of_head(i32 head, const TileBounds& bounds) const {
+    return Mods::classify(bindings, Mods::head(bindings, rows.item.batch, head), bounds);
+  }
+
+  /// Of keys [begin, end), for all rows of the item.
+  __device__ __forceinline__ TileClass class_of(i32 begin, i32 end) const {
+    if constexpr (!Mods::kHasMaskMod) {
+      return TileClass::kFull;
+    } else {
+      const QueryRow first = rows.at(rows.item.q_begin);
+      const QueryRow last = rows.at(rows.item.q_end - 1);
+      const TileBounds bounds = {first.position, last.position + 1, begin, end};
+      TileClass result = class_of_head(first.head, bounds);
+      if constexpr (kPacksGroup && !__is_empty(typename Mods::Head)) {
+        const i32 first_head = rows.item.head * params.extents.group_heads;
+        for (i32 h = first_head; h < first_head + params.extents.group_heads; ++h) {
+          if (class_of_head(h, bounds) != result) result = TileClass::kPartial;
+        }
+      }
+      return result;
+    }
+  }
+
+  /// Of keys [first, first + count) of the item, as far as they exist.
+  __device__ __forceinline__ TileClass class_of_part(i64 first, i32 count) const {
+    const i64 begin = rows.item.kv_begin + first;
+    if (begin >= rows.item.kv_end) return TileClass::kEmpty;
+    const i64 end = begin + count < rows.item.kv_end ? begin + count : rows.item.kv_end;
+    return class_of(static_cast<i32>(begin), static_cast<i32>(end));
+  }
+
+  __device__ __forceinline__ void next_group(TileSearch& state) const {
+    if (state.live_groups == 0) {
+      if (state.next_block == 0) {
+        state.finished = 1;
+        return;
+      }
+      --state.next_block;
+      const i64 first = static_cast<i64>(state.next_block * 32 + static_cast<i32>(lane));
+      const TileClass found = class_of_part(first * 32 * kKeyTile, 32 * kKeyTile);
+      state.live_groups = ptx::ballot(found != TileClass::kEmpty);
+      return;
+    }
+    const u32 index = ptx::highest_bit(state.live_groups);
+    state.live_groups ^= 1u << index;
+    const i64 group = static_cast<i64>(state.next_block) * 32 + index;
+    const i64 first = (group * 32 + lane) * kKeyTile;
+    const TileClass found = class_of_part(first, kKeyTile);
+    const u32 live = ptx::ballot(found != TileClass::kEmpty);
+    const i32 begin = static_cast<i32>(rows.item.kv_begin + first);
+    append(state, live, note_of(begin, rows.item.kv_end, found == TileClass::kPartial));
+  }
+
+  static __device__ __forceinline__ KeyTileNote note_of(i32 begin, i32 end, bool partial) {
+    const u32 keys = static_cast<u32>(min(end - begin, kKeyTile));
+    return {begin, keys | (partial ? KeyTileNote::kPartial : 0)};
+  }
+
+  /// The next 32 tiles of the current span, from its end.
+  __device__ __forceinline__ void next_of_span(TileSearch& state) const {
+    if (state.span_tiles == 0) {
+      if (state.span == params.lists.first[list()]) {
+        state.finished = 1;
+        return;
+      }
+      --state.span;
+    }
+    const KeySpan span = params.lists.spans[state.span];
+    const i32 begin = max(span.kv_begin, rows.item.kv_begin);
+    const i32 end = min(span.kv_end, rows.item.kv_end);
+    if (begin >= end) return;
+    if (state.span_tiles == 0) state.span_tiles = (end - begin + kKeyTile - 1) / kKeyTile;
+    const i32 chunk = (state.span_tiles - 1) / 32 * 32;
+    const i32 tile = chunk + static_cast<i32>(lane);
+    const u32 live = ptx::ballot(tile < state.span_tiles);
+    const bool partial = Mods::kHasMaskMod && span.full == 0;
+    append(state, live, note_of(begin + tile * kKeyTile, end, partial));
+    state.span_tiles = chunk;
+  }
+};
+
+}  // namespace tilewright::cuda
