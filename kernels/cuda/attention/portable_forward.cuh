@@ -324,7 +324,8 @@ __device__ __forceinline__ void portable_forward(const PortableParams& params,
   ptx::sync_block();
   const ItemRows<Variant::kPacksGroup> rows = {params.extents, layout.item()};
   const FragmentLane fragment = {static_cast<i32>(lane / 4), static_cast<i32>(lane % 4 * 2)};
-  const PortableSoftmax<Variant, Mods> softmax = {bindings, params.scale_log2, fragment};
+  const PortableSoftmax<Variant, Mods> softmax = {bindings, params.scale, params.scale_log2,
+                                                  fragment};
   PortableForward<Variant, Mods>{params,
                                  bindings,
                                  layout,

@@ -108,6 +108,7 @@ struct StripPairs {
   const ColumnValues<Mods, kColumns, kPacksGroup>& columns;
   StripDiagonals<Mods, kColumns, kPacksGroup> diagonals;
   int strip;
+  float scale;
   float scale_log2;
   FragmentLane lane;
   KeyTileNote tile;
@@ -130,49 +131,69 @@ struct StripPairs {
       const typename Mods::Head& head = sites.head_of(k);
       const typename Mods::Column column = columns.at(bindings, head, j, e);
       const typename Mods::Diagonal diagonal = diagonals.at(bindings, head, i - j, e);
-      const PairIndex pair = {i, j, static_cast<float>(first_key() - i),
-                              static_cast<float>(Score::column_offset(e))};
-      const ScoreSite<Mods> site = {product,      scale_log2, minus_reference, head,
-                                    sites.row[k], column,     diagonal,        pair};
+      const PairIndex pair = {i, j, first_key(), static_cast<float>(Score::column_offset(e))};
+      const ScoreSite<Mods> site = {
+          product, scale, scale_log2, minus_reference, head, sites.row[k], column, diagonal, pair};
       return Mods::exponent(bindings, site);
     }
   }
 
-  /// Keys of the tile that row k keeps as far as intervals tell.
+  /// score := -inf at the dead pairs; whatever stood there is dropped (semantics R3).
+  __device__ __forceinline__ void drop_dead(Score& score) const {
+    if (!Mods::kHasMaskMod || !tile.partial()) {
+      drop_unless<false, false>(score);
+    } else if constexpr (!kHasIntervals || !kHasPairs) {
+      drop_unless<kHasIntervals, kHasPairs>(score);
+    } else if (ptx::any(!intervals_hold(0) || !intervals_hold(1))) {
+      drop_unless<false, true>(score);
+    } else {
+      drop_unless<true, false>(score);
+    }
+  }
+
+ private:
+  static constexpr bool kHasIntervals = Mods::kRowIntervals > 0;
+  static constexpr bool kHasPairs =
+      Mods::kHasMaskMod && (!kHasIntervals || Mods::kIntervalsMayFail);
+
+  __device__ __forceinline__ bool intervals_hold(int slot) const {
+    const int k = kRowsPerThread * strip + slot;
+    return Mods::intervals_hold(bindings, sites.head_of(k), sites.row[k]);
+  }
+
+  template <bool kByIntervals, bool kByPairs>
+  __device__ __forceinline__ void drop_unless(Score& score) const {
+    const float dead = ptx::float_of(0xff800000u);
+#pragma unroll
+    for (int slot = 0; slot < kRowsPerThread; ++slot) {
+      const int k = kRowsPerThread * strip + slot;
+      const KeepWords<kColumns> keep = kept<kByIntervals>(k);
+#pragma unroll
+      for (int e = 2 * slot; e < Score::kElements; e += e % 2 == 0 ? 1 : 3) {
+        bool live = keep.keeps(Score::order_in_row(e));
+        if constexpr (kByPairs) live = live && pair_is_live(k, e);
+        score.value[e] = live ? score.value[e] : dead;
+      }
+    }
+  }
+
+  /// Keys of the tile that row k keeps: those that exist, and are in an interval if intervals
+  /// count.
+  template <bool kByIntervals>
   __device__ __forceinline__ KeepWords<kColumns> kept(int k) const {
     KeepWords<kColumns> keep;
-    if (Mods::kRowIntervals > 0 && tile.partial()) {
+    if constexpr (kByIntervals) {
 #pragma unroll
       for (int n = 0; n < Mods::kRowIntervals; ++n) {
-        if constexpr (Mods::kRowIntervals > 0) {
-          const KeyInterval in =
-              Mods::interval(bindings, sites.head_of(k), sites.row[k], sites.position[k], n);
-          const i32 end = min(in.end, tile.kv_begin + tile.keys());
-          keep.add(lane, max(in.begin, tile.kv_begin) - tile.kv_begin, end - tile.kv_begin);
-        }
+        const KeyInterval in =
+            Mods::interval(bindings, sites.head_of(k), sites.row[k], sites.position[k], n);
+        const i32 end = min(in.end, tile.kv_begin + tile.keys());
+        keep.add(lane, max(in.begin, tile.kv_begin) - tile.kv_begin, end - tile.kv_begin);
       }
     } else {
       keep.add(lane, 0, tile.keys());
     }
     return keep;
-  }
-
-  /// score := -inf at the dead pairs; whatever stood there is dropped (semantics R3).
-  __device__ __forceinline__ void mask(Score& score) const {
-    const float dead = ptx::float_of(0xff800000u);
-#pragma unroll
-    for (int slot = 0; slot < kRowsPerThread; ++slot) {
-      const int k = kRowsPerThread * strip + slot;
-      const KeepWords<kColumns> keep = kept(k);
-#pragma unroll
-      for (int e = 2 * slot; e < Score::kElements; e += e % 2 == 0 ? 1 : 3) {
-        bool live = keep.keeps(Score::order_in_row(e));
-        if constexpr (Mods::kHasMaskMod && Mods::kRowIntervals == 0) {
-          if (tile.partial()) live = live && pair_is_live(k, e);
-        }
-        score.value[e] = live ? score.value[e] : dead;
-      }
-    }
   }
 
   __device__ __forceinline__ bool pair_is_live(int k, int e) const {

@@ -19,6 +19,16 @@ struct PortableSearch {
   using Layout = PortableLayout<Variant>;
   static constexpr i32 kKeyTile = Variant::kKeyTile;
   static constexpr bool kPacksGroup = Variant::kPacksGroup;
+  using Head = typename Mods::Head;
+  using Band = typename Mods::Band;
+  /// Whether the rows of an item may lie in heads that the mask tells apart.
+  static constexpr bool kHeadsDiffer = kPacksGroup && !__is_empty(Head);
+
+  /// The head of the item's first row, or all heads where the mask does not tell them apart.
+  struct FirstHead {
+    Head head;
+    Band band;
+  };
 
   const PortableParams& params;
   const typename Mods::Bindings& bindings;
@@ -40,11 +50,13 @@ struct PortableSearch {
   __device__ __forceinline__ void fill() const {
     TileSearch state = layout.search();
     state.notes = 0;
+    FirstHead first = {head_of(rows.at(rows.item.q_begin).head), {}};
+    first.band = band_of(first.head);
     while (state.finished == 0 && state.notes <= Layout::kPageNotes - 32) {
       if (params.lists.first != nullptr) {
         next_of_span(state);
       } else {
-        next_group(state);
+        next_group(state, first);
       }
     }
     ptx::sync_warp();
@@ -67,38 +79,52 @@ struct PortableSearch {
     state.notes += static_cast<i32>(ptx::count_bits(live));
   }
 
-  __device__ __forceinline__ TileClass class_of_head(i32 head, const TileBounds& bounds) const {
-    return Mods::classify(bindings, Mods::head(bindings, rows.item.batch, head), bounds);
+  /// Of keys [begin, end) for one head of the item.
+  __device__ __forceinline__ TileClass class_of_head(const Head& head, const Band& band, i32 begin,
+                                                     i32 end) const {
+    const i32 q_begin = rows.at(rows.item.q_begin).position;
+    const i32 q_end = rows.at(rows.item.q_end - 1).position + 1;
+    return Mods::classify(bindings, head, band, {q_begin, q_end, begin, end});
   }
 
-  /// Of keys [begin, end), for all rows of the item.
-  __device__ __forceinline__ TileClass class_of(i32 begin, i32 end) const {
+  __device__ __forceinline__ Head head_of(i32 h) const {
+    return Mods::head(bindings, rows.item.batch, h);
+  }
+
+  __device__ __forceinline__ Band band_of(const Head& head) const {
+    return Mods::band(bindings, head, rows.at(rows.item.q_begin).position,
+                      rows.at(rows.item.q_end - 1).position + 1);
+  }
+
+  /// Of keys [begin, end), for all rows and heads of the item.
+  __device__ __forceinline__ TileClass class_of(const FirstHead& first, i32 begin, i32 end) const {
     if constexpr (!Mods::kHasMaskMod) {
       return TileClass::kFull;
     } else {
-      const QueryRow first = rows.at(rows.item.q_begin);
-      const QueryRow last = rows.at(rows.item.q_end - 1);
-      const TileBounds bounds = {first.position, last.position + 1, begin, end};
-      TileClass result = class_of_head(first.head, bounds);
-      if constexpr (kPacksGroup && !__is_empty(typename Mods::Head)) {
+      TileClass result = class_of_head(first.head, first.band, begin, end);
+      if constexpr (kHeadsDiffer) {
         const i32 first_head = rows.item.head * params.extents.group_heads;
         for (i32 h = first_head; h < first_head + params.extents.group_heads; ++h) {
-          if (class_of_head(h, bounds) != result) result = TileClass::kPartial;
+          const Head head = head_of(h);
+          if (class_of_head(head, band_of(head), begin, end) != result) {
+            result = TileClass::kPartial;
+          }
         }
       }
       return result;
     }
   }
 
-  /// Of keys [first, first + count) of the item, as far as they exist.
-  __device__ __forceinline__ TileClass class_of_part(i64 first, i32 count) const {
-    const i64 begin = rows.item.kv_begin + first;
+  /// Of keys [from, from + count) of the item, as far as they exist.
+  __device__ __forceinline__ TileClass class_of_part(const FirstHead& first, i64 from,
+                                                     i32 count) const {
+    const i64 begin = rows.item.kv_begin + from;
     if (begin >= rows.item.kv_end) return TileClass::kEmpty;
     const i64 end = begin + count < rows.item.kv_end ? begin + count : rows.item.kv_end;
-    return class_of(static_cast<i32>(begin), static_cast<i32>(end));
+    return class_of(first, static_cast<i32>(begin), static_cast<i32>(end));
   }
 
-  __device__ __forceinline__ void next_group(TileSearch& state) const {
+  __device__ __forceinline__ void next_group(TileSearch& state, const FirstHead& head) const {
     if (state.live_groups == 0) {
       if (state.next_block == 0) {
         state.finished = 1;
@@ -106,7 +132,7 @@ struct PortableSearch {
       }
       --state.next_block;
       const i64 first = static_cast<i64>(state.next_block * 32 + static_cast<i32>(lane));
-      const TileClass found = class_of_part(first * 32 * kKeyTile, 32 * kKeyTile);
+      const TileClass found = class_of_part(head, first * 32 * kKeyTile, 32 * kKeyTile);
       state.live_groups = ptx::ballot(found != TileClass::kEmpty);
       return;
     }
@@ -114,7 +140,7 @@ struct PortableSearch {
     state.live_groups ^= 1u << index;
     const i64 group = static_cast<i64>(state.next_block) * 32 + index;
     const i64 first = (group * 32 + lane) * kKeyTile;
-    const TileClass found = class_of_part(first, kKeyTile);
+    const TileClass found = class_of_part(head, first, kKeyTile);
     const u32 live = ptx::ballot(found != TileClass::kEmpty);
     const i32 begin = static_cast<i32>(rows.item.kv_begin + first);
     append(state, live, note_of(begin, rows.item.kv_end, found == TileClass::kPartial));

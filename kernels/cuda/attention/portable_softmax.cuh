@@ -21,6 +21,7 @@ struct PortableSoftmax {
   using Pairs = StripPairs<Mods, Variant>;
 
   const typename Mods::Bindings& bindings;
+  float scale;
   float scale_log2;
   FragmentLane lane;
   OnlineSoftmax<Variant> rows[kStrips];
@@ -70,7 +71,7 @@ struct PortableSoftmax {
 #pragma unroll
       for (int e = 0; e < Score::kElements; ++e) score.value[e] = of(e, score.value[e], 0.0f);
     }
-    if (!is_whole(tile)) of.mask(score);
+    if (!is_whole(tile)) of.drop_dead(score);
     const bool rescales = rows[strip].raise(score, kExponentsFirst ? 1.0f : scale_log2, factor);
     float tile_sum[kRowsPerThread];
     if constexpr (kExponentsFirst) {
@@ -85,7 +86,7 @@ struct PortableSoftmax {
 
  private:
   __device__ __forceinline__ Pairs pairs(int strip, KeyTileNote tile) const {
-    Pairs of = {bindings, sites, columns, {}, strip, scale_log2, lane, tile};
+    Pairs of = {bindings, sites, columns, {}, strip, scale, scale_log2, lane, tile};
     of.load_diagonals();
     return of;
   }
