@@ -103,8 +103,7 @@ struct DeadPairs {
   __device__ __forceinline__ void drop(Score& score) const {
     if constexpr (!kHasIntervals || !kHasPairs) {
       drop_unless<kHasIntervals, kHasPairs>(score);
-    } else if (ptx::any(!Mods::intervals_hold(bindings, item.head, item.row[0]) ||
-                        !Mods::intervals_hold(bindings, item.head, item.row[1]))) {
+    } else if (ptx::any(!intervals_hold(0) || !intervals_hold(1))) {
       drop_unless<false, true>(score);
     } else {
       drop_unless<true, false>(score);
@@ -125,6 +124,10 @@ struct DeadPairs {
         score.value[e] = live ? score.value[e] : dead;
       }
     }
+  }
+
+  __device__ __forceinline__ bool intervals_hold(int slot) const {
+    return Mods::intervals_hold(bindings, item.head, item.row[slot], item.first_row + 8 * slot);
   }
 
   template <bool kByIntervals>

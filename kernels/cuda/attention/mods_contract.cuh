@@ -67,7 +67,7 @@ struct ScoreSite {
 ///   or kIntervalsMayFail
 ///   - `KeyInterval interval(const Bindings&, const Head&, const Row&, i32 i, int which)` if
 ///   kRowIntervals is not 0
-///   - `bool intervals_hold(const Bindings&, const Head&, const Row&)` if kIntervalsMayFail
+///   - `bool intervals_hold(const Bindings&, const Head&, const Row&, i32 i)` if kIntervalsMayFail
 struct IdentityMods {
   /// Captured tensors (64-bit bases) and numbers: the kernel's second parameter.
   struct Bindings {};

@@ -65,6 +65,19 @@ __device__ __forceinline__ EntrySpan entries(IntRange<Int> written, i64 extent) 
   return span;
 }
 
+/// The number of a line, row-major over the axes beside the pyramid's: one more of them. -1: a
+/// subscript lies outside, every entry reads 0.
+__device__ __forceinline__ i64 next_line(i64 line, i64 written, i64 extent) {
+  const i64 index = written < 0 ? written + extent : written;
+  const bool outside = index < 0 || index >= extent;
+  return line < 0 || outside ? -1 : line * extent + index;
+}
+
+template <class Int>
+__device__ __forceinline__ TruthRange truth_of(IntRange<Int> zero_or_one) {
+  return {zero_or_one.low <= 0, zero_or_one.high > 0};
+}
+
 /// What a table of integers or truth values (as 0 and 1) holds at subscripts of this range along
 /// the pyramid's axis.
 template <class Int>
@@ -73,7 +86,7 @@ __device__ __forceinline__ IntRange<Int> entries_range(const Pyramid& pyramid, i
   using R = IntegerRanges<Int>;
   const EntrySpan span = entries(written, pyramid.extent);
   if (pyramid.cells == nullptr) return R::any();
-  if (!span.is_inside) return R::single(0);
+  if (line < 0 || !span.is_inside) return R::single(0);
   const CellSpan cells = cells_over(pyramid, line, span.low, span.high);
   const IntegerCell* cell = static_cast<const IntegerCell*>(pyramid.cells) + cells.first;
   i64 low = cell->low, high = cell->high;
@@ -93,7 +106,7 @@ __device__ __forceinline__ RealRange<Real> real_entries_range(const Pyramid& pyr
   using R = RealRanges<Real>;
   const EntrySpan span = entries(written, pyramid.extent);
   if (pyramid.cells == nullptr) return R::any();
-  if (!span.is_inside) return R::single(0);
+  if (line < 0 || !span.is_inside) return R::single(0);
   const CellSpan cells = cells_over(pyramid, line, span.low, span.high);
   const RealCell* cell = static_cast<const RealCell*>(pyramid.cells) + cells.first;
   RealRange<Real> found = {cell->low, cell->high, false};

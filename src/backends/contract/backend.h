@@ -18,9 +18,10 @@ namespace tilewright::backends {
 /// Facts about numbers, lengths and tables that pick the code of a structure at run time; at most
 /// four a structure.
 struct Variant {
-  bool fits_int32 = false;  ///< integers may be computed in 32 bits
-  bool checked = true;      ///< live subscripts and divisors must be checked
-  bool reports = false;     ///< device code only: checks also tell the host (checked mode, R8)
+  bool fits_int32 = false;      ///< integers may be computed in 32 bits
+  bool checked = true;          ///< live subscripts and divisors must be checked
+  bool reports = false;         ///< device code only: checks also tell the host (checked mode, R8)
+  bool fast_functions = false;  ///< device code only: tanh and sigmoid in their fast form
   bool operator==(const Variant&) const = default;
 };
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/contract/backend.h"
+#include "backends/cuda/parameter_block.h"
+
+namespace tilewright::cuda {
+
+/// `struct EmittedMods` against attention/mods_contract.cuh, without includes.
+struct ModsText {
+  std::string text;
+  std::vector<PyramidRequest> pyramids;
+  bool has_mask = false;
+  bool has_score = false;
+};
+
+/// Depends on the structure, the variant and `fast_functions` only.
+ModsText mods_text(const backends::EmitRequest& request);
+
+}  // namespace tilewright::cuda
