@@ -32,25 +32,29 @@ void require_same_class(const Problem& prepared, const Problem& called) {
                        "dims and device may not"});
 }
 
-/// Runs the flow; a failing call is recorded where the engine was asked to.
-CallReport run_recorded(EngineCore& core, Prepared& prepared, const CallParts& call) {
-  const std::shared_ptr<const MaskMap> built =
-      call.lists == nullptr ? prepared.map(call.program, call.problem) : nullptr;
-  std::optional<MaskMap> from_lists;
-  if (call.lists != nullptr && call.lists_map == nullptr)
-    from_lists = MaskMap::from_block_lists(*call.lists);
-  const MaskMap* map = built.get();
-  if (call.lists != nullptr) map = call.lists_map != nullptr ? call.lists_map : &*from_lists;
+/// Spans of a call that brought none.
+std::shared_ptr<const MaskMap> own_map(Prepared& prepared, const CallParts& call) {
+  if (call.lists == nullptr) return prepared.map(call.program, call.problem);
+  return std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
+}
+
+}  // namespace
+
+CallReport run_call(EngineCore& core, Prepared& prepared, const CallParts& call) {
+  check_call(call.program, call.problem, call.outputs);
+  const std::shared_ptr<const MaskMap> own =
+      call.map == nullptr ? own_map(prepared, call) : nullptr;
   const analyse::BindingFacts facts = prepared.binding_facts(call.program, call.problem);
   const auto kernel = prepared.kernel(call.program, call.problem, prepared.variant(facts), false);
-  const std::size_t workspace_bytes = kernel->launch({.program = call.program,
-                                                      .problem = call.problem,
-                                                      .plan = prepared.plan(),
-                                                      .inputs = call.inputs,
-                                                      .outputs = call.outputs,
-                                                      .map = map,
-                                                      .lists = call.lists,
-                                                      .host = core.options.host});
+  const std::size_t workspace_bytes =
+      kernel->launch({.program = call.program,
+                      .problem = call.problem,
+                      .plan = prepared.plan(),
+                      .inputs = call.inputs,
+                      .outputs = call.outputs,
+                      .map = call.map != nullptr ? call.map : own.get(),
+                      .lists = call.lists,
+                      .host = core.options.host});
   const plan::Plan& plan = prepared.plan();
   CallReport report{
       .kernel = plan.backend + "/" + plan.kernel, .path = {}, .slow_path = !plan.fast};
@@ -59,30 +63,12 @@ CallReport run_recorded(EngineCore& core, Prepared& prepared, const CallParts& c
   return report;
 }
 
-}  // namespace
-
-CallReport run_call(EngineCore& core, Prepared& prepared, const CallParts& call) {
-  try {
-    check_call(call.program, call.problem, call.outputs);
-    return run_recorded(core, prepared, call);
-  } catch (const Error& error) {
-    if (!core.options.record_dir.empty()) {
-      record_failure(core.options,
-                     {.program = call.program,
-                      .problem = call.problem,
-                      .inputs = call.inputs,
-                      .outputs = call.outputs,
-                      .lists = call.lists},
-                     error);
-    }
-    throw;
-  }
-}
-
 void Attention::State::compile_all(bool async) {
-  const auto work = [structure = prepared, traced = program, asked = problem] {
-    for (const backends::Variant& variant : structure->reachable_variants())
-      structure->kernel(traced, asked, variant, true);
+  const auto work = [engine = core, structure = prepared, traced = program, asked = problem] {
+    recorded(engine->options, failed_prepare(traced, asked), [&] {
+      for (const backends::Variant& variant : structure->reachable_variants())
+        structure->kernel(traced, asked, variant, true);
+    });
   };
   compiled = std::async(async ? std::launch::async : std::launch::deferred, work).share();
   if (!async) compiled.get();
@@ -118,20 +104,39 @@ std::size_t Attention::workspace_bytes() const {
 }
 
 CallReport Attention::forward(const ForwardInputs& inputs, const ForwardOutputs& outputs) const {
-  wait();
-  Problem problem = problem_from(inputs, outputs);
-  require_same_class(state_->problem, problem);
-  problem.scale = state_->problem.scale;
-  problem.q_base = state_->problem.q_base;
-  problem.kv_base = state_->problem.kv_base;
-  if (state_->lists) check_lists(*state_->lists, problem);
-  const CallParts parts{.program = state_->program,
-                        .problem = problem,
-                        .inputs = inputs,
-                        .outputs = outputs,
-                        .lists = state_->lists ? &*state_->lists : nullptr,
-                        .lists_map = state_->lists_map ? &*state_->lists_map : nullptr};
-  return run_call(*state_->core, *state_->prepared, parts);
+  return state_->forward(inputs, outputs, nullptr);
+}
+CallReport Attention::forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
+                              const MaskMap& map) const {
+  return state_->forward(inputs, outputs, &map);
+}
+
+CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
+                                     const MaskMap* map) const {
+  const FailedCall attempt{.program = program,
+                           .inputs = &inputs,
+                           .outputs = &outputs,
+                           .scale = problem.scale,
+                           .q_base = problem.q_base,
+                           .kv_base = problem.kv_base,
+                           .lists = lists ? &*lists : nullptr};
+  return recorded(core->options, attempt, [&] {
+    compiled.get();
+    Problem called = problem_from(inputs, outputs);
+    require_same_class(problem, called);
+    called.scale = problem.scale;
+    called.q_base = problem.q_base;
+    called.kv_base = problem.kv_base;
+    if (lists) check_lists(*lists, called);
+    if (map != nullptr) check_map(*map, lists.has_value(), program, called);
+    return run_call(*core, *prepared,
+                    {.program = program,
+                     .problem = called,
+                     .inputs = inputs,
+                     .outputs = outputs,
+                     .lists = lists ? &*lists : nullptr,
+                     .map = lists_map ? &*lists_map : map});
+  });
 }
 
 std::string Attention::explain(std::string_view stage) const {

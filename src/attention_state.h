@@ -16,7 +16,7 @@ struct CallParts {
   const ForwardInputs& inputs;
   const ForwardOutputs& outputs;
   const BlockLists* lists = nullptr;
-  const MaskMap* lists_map = nullptr;  ///< the lists as spans, where they are already known
+  const MaskMap* map = nullptr;  ///< spans of the lists or of the mask, where they are known
 };
 
 /// The flow from facts to launch.
@@ -33,6 +33,8 @@ struct Attention::State {
   /// Compiles every reachable variant, here or on another thread.
   void compile_all(bool async);
   void use_lists(const BlockLists& block_lists);
+  CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
+                     const MaskMap* map) const;
 
   std::shared_ptr<EngineCore> core;
   std::shared_ptr<Prepared> prepared;

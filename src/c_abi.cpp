@@ -4,7 +4,6 @@
 
 #include "c_abi_guard.h"
 #include "c_abi_structs.h"
-#include "tile_counts.h"
 #include "tilewright/c.h"
 #include "tilewright/engine.h"
 #include "tilewright/mask_map.h"
@@ -214,7 +213,8 @@ tw_status tw_mask_map_counts(const tw_mask_map* map, int64_t kv_block, tw_mask_c
   return guard([&] {
     constexpr int64_t kDefaultBlock = 128;
     const tilewright::MaskMap& built = required(map, "map").map;
-    const auto tiles = tilewright::count_tiles(built, kv_block > 0 ? kv_block : kDefaultBlock);
+    const auto tiles =
+        built.count_tiles(built.options().q_block, kv_block > 0 ? kv_block : kDefaultBlock);
     sized_write(tw_mask_counts{.struct_bytes = 0,
                                .live_pairs = built.live_pairs(),
                                .tiles_empty = tiles.empty,

@@ -178,6 +178,21 @@ void check_call(const Program& program, const Problem& problem, const ForwardOut
     check_capture(slots[i], program.bindings().captures[i], problem.device);
 }
 
+void check_map(const MaskMap& map, bool has_lists, const Program& program, const Problem& problem) {
+  if (has_lists)
+    raise("a call takes block lists or a mask map", "mask_map", "one of them", "both",
+          "MaskMap::from_block_lists is not needed: the call makes it");
+  map.require_serves(problem.batch, problem.query_heads, problem.q_len, problem.kv_len);
+  if (map.options().q_base != problem.q_base || map.options().kv_base != problem.kv_base)
+    raise(
+        "the mask map was built for other positions", "mask_map",
+        "q_base " + std::to_string(problem.q_base) + ", kv_base " + std::to_string(problem.kv_base),
+        "q_base " + std::to_string(map.options().q_base) + ", kv_base " +
+            std::to_string(map.options().kv_base),
+        "give MaskMapOptions the bases of the call");
+  map.require_describes(program);
+}
+
 void check_lists(const BlockLists& lists, const Problem& problem) {
   if (lists.q_len != problem.q_len || lists.kv_len != problem.kv_len) {
     raise("block lists were made for other lengths", "block_lists",

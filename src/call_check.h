@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilewright/engine.h"
+#include "tilewright/mask_map.h"
 
 namespace tilewright {
 
@@ -11,5 +12,8 @@ void check_call(const Program& program, const Problem& problem, const ForwardOut
 /// Checks block lists against the problem: exact lengths, and batch and heads 1 or equal to the
 /// query's.
 void check_lists(const BlockLists& lists, const Problem& problem);
+
+/// Checks that a map that the caller brings was made for this very call.
+void check_map(const MaskMap& map, bool has_lists, const Program& program, const Problem& problem);
 
 }  // namespace tilewright

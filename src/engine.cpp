@@ -12,6 +12,7 @@
 #include "backends/list.h"
 #include "call_check.h"
 #include "config.h"
+#include "record.h"
 
 namespace tilewright {
 
@@ -81,32 +82,48 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<State>()) {
 Engine::~Engine() = default;
 
 Attention Engine::prepare(const Program& program, const Problem& problem, bool async) {
-  auto state = std::make_unique<Attention::State>(state_->core, state_->prepare(program, problem),
-                                                  program, problem);
+  auto state = std::make_unique<Attention::State>(
+      state_->core,
+      recorded(state_->core->options, failed_prepare(program, problem),
+               [&] { return state_->prepare(program, problem); }),
+      program, problem);
   state->compile_all(async);
   return Attention(std::move(state));
 }
 
 Attention Engine::prepare(const Program& program, const Problem& problem, const BlockLists& lists) {
-  check_lists(lists, problem);
-  auto state = std::make_unique<Attention::State>(state_->core, state_->prepare(program, problem),
-                                                  program, problem);
-  state->use_lists(lists);
+  auto state = recorded(state_->core->options, failed_prepare(program, problem, &lists), [&] {
+    check_lists(lists, problem);
+    auto made = std::make_unique<Attention::State>(state_->core, state_->prepare(program, problem),
+                                                   program, problem);
+    made->use_lists(lists);
+    return made;
+  });
   state->compile_all(false);
   return Attention(std::move(state));
 }
 
 CallReport Engine::attention(const Program& program, const ForwardInputs& inputs,
                              const ForwardOutputs& outputs, const CallOptions& options) {
-  Problem problem = problem_from(inputs, outputs);
-  problem.scale = options.scale;
-  if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
-  const CallParts parts{.program = program,
-                        .problem = problem,
-                        .inputs = inputs,
-                        .outputs = outputs,
-                        .lists = options.block_lists};
-  return run_call(*state_->core, *state_->prepare(program, problem), parts);
+  const FailedCall attempt{.program = program,
+                           .inputs = &inputs,
+                           .outputs = &outputs,
+                           .scale = options.scale,
+                           .lists = options.block_lists};
+  return recorded(state_->core->options, attempt, [&] {
+    Problem problem = problem_from(inputs, outputs);
+    problem.scale = options.scale;
+    if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
+    if (options.mask_map != nullptr)
+      check_map(*options.mask_map, options.block_lists != nullptr, program, problem);
+    return run_call(*state_->core, *state_->prepare(program, problem),
+                    {.program = program,
+                     .problem = problem,
+                     .inputs = inputs,
+                     .outputs = outputs,
+                     .lists = options.block_lists,
+                     .map = options.mask_map});
+  });
 }
 
 EngineStats Engine::stats() const { return state_->core->stats.read(); }

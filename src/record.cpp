@@ -36,8 +36,10 @@ Json to_json(const Error& error) {
 
 /// Every tensor that the call reads, by the name that the folder gives it.
 std::vector<io::NamedTensor> read_tensors(const FailedCall& call) {
-  std::vector<io::NamedTensor> tensors{
-      {"query", call.inputs.query}, {"key", call.inputs.key}, {"value", call.inputs.value}};
+  std::vector<io::NamedTensor> tensors;
+  if (call.inputs != nullptr)
+    tensors = {
+        {"query", call.inputs->query}, {"key", call.inputs->key}, {"value", call.inputs->value}};
   const auto captures = call.program.structure().captures();
   for (std::size_t slot = 0; slot < captures.size(); ++slot) {
     tensors.push_back({"capture." + captures[slot].name, call.program.bindings().captures[slot]});
@@ -59,6 +61,22 @@ Json outputs_json(const ForwardOutputs& outputs) {
   return json;
 }
 
+Json problem_json(const Problem& problem) {
+  return {{"batch", problem.batch},
+          {"kv_batch", problem.kv_batch},
+          {"query_heads", problem.query_heads},
+          {"kv_heads", problem.kv_heads},
+          {"q_len", problem.q_len},
+          {"kv_len", problem.kv_len},
+          {"head_dim", problem.head_dim},
+          {"value_dim", problem.value_dim},
+          {"query_dtype", name(problem.query_dtype)},
+          {"key_dtype", name(problem.key_dtype)},
+          {"value_dtype", name(problem.value_dtype)},
+          {"out_dtype", name(problem.out_dtype)},
+          {"device", to_string(problem.device)}};
+}
+
 Json options_json(const EngineOptions& options) {
   return {{"backend", options.backend},
           {"cpu_isa", options.cpu_isa},
@@ -72,13 +90,16 @@ Json call_json(const EngineOptions& options, const FailedCall& call, const Error
   json["record_version"] = kRecordVersion;
   json["tilewright"] = version();
   json["program"] = call.program.text();
-  json["scale"] = call.problem.scale_or_default();
-  json["q_base"] = call.problem.q_base;
-  json["kv_base"] = call.problem.kv_base;
+  json["call"] = call.inputs != nullptr ? "forward" : "prepare";
+  if (call.problem != nullptr) json["problem"] = problem_json(*call.problem);
+  if (call.scale) json["scale"] = *call.scale;
+  json["q_base"] = call.q_base;
+  json["kv_base"] = call.kv_base;
+  json["inputs"] = Json::object();
   for (const io::NamedTensor& tensor : read_tensors(call)) {
     json["inputs"][tensor.name] = to_json(tensor.view);
   }
-  json["outputs"] = outputs_json(call.outputs);
+  if (call.outputs != nullptr) json["outputs"] = outputs_json(*call.outputs);
   if (call.lists != nullptr) {
     json["lists"] = {{"q_len", call.lists->q_len},
                      {"kv_len", call.lists->kv_len},

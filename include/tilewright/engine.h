@@ -108,6 +108,13 @@ class Attention {
   /// dims may not.
   CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs) const;
 
+  /// The same with the spans of the program's mask, which spares making them; so one map serves
+  /// every layer. Throws Error unless `map` was built from this program with the numbers, captured
+  /// tensors and lengths of this call. Values that captured tensors hold must not have changed
+  /// since.
+  CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
+                     const MaskMap& map) const;
+
   /// Text of one stage: program, facts, plan, source, or all.
   std::string explain(std::string_view stage) const;
   const Problem& problem() const noexcept;
@@ -124,6 +131,7 @@ class Attention {
 struct CallOptions {
   std::optional<double> scale;
   const BlockLists* block_lists = nullptr;  ///< authoritative tile sets (semantics R3)
+  const MaskMap* mask_map = nullptr;        ///< as for Attention::forward; not with block_lists
 };
 
 /// Owns devices, caches and the pool. Thread-safe. Nothing is global: two engines share no state.

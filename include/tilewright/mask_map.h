@@ -88,6 +88,18 @@ class MaskMap {
   void require_serves(std::int64_t batch, std::int64_t heads, std::int64_t q_len,
                       std::int64_t kv_len) const;
 
+  /// Throws Error unless build() made the map from this program: the same structure, numbers, and
+  /// captured tensors at the same addresses with the same strides.
+  void require_describes(const Program& program) const;
+
+  /// The map of query tokens [q.begin, q.end) as a problem of its own, whose row 0 lies at q_base +
+  /// q.begin. Throws Error for a range outside the lengths, or that does not begin where a query
+  /// block does.
+  MaskMap query_rows(TokenRange q) const;
+  /// A map of the same program for other lengths, cropped or longer. Throws Error for a map of
+  /// block lists, which say nothing about other lengths.
+  MaskMap with_lengths(std::int64_t q_len, std::int64_t kv_len) const;
+
   /// The transposed walk: query tokens that a key block visits, as spans over query tokens
   /// (kv_begin, kv_end are query tokens there), in steps of q_block.
   std::vector<Span> query_spans(std::int64_t b, std::int64_t h, TokenRange kv) const;

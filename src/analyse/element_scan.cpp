@@ -93,6 +93,25 @@ auto bounds(const TensorView& view, const ElementRun& run) {
   return found;
 }
 
+/// Which truth values occur among neighbouring bytes, eight at a time; stops where both do.
+TruthRange truths(const std::uint8_t* bytes, std::int64_t count) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  TruthRange found{.can_be_false = false, .can_be_true = false};
+  std::int64_t i = 0;
+  for (; i + 8 <= count && !(found.can_be_false && found.can_be_true); i += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes + i, sizeof word);
+    // The usual test for a zero byte: only there does a borrow reach a top bit that was clear.
+    found.can_be_false |= ((word - kOnes) & ~word & (kOnes << 7)) != 0;
+    found.can_be_true |= word != 0;
+  }
+  for (; i < count && !(found.can_be_false && found.can_be_true); ++i) {
+    found.can_be_false |= bytes[i] == 0;
+    found.can_be_true |= bytes[i] != 0;
+  }
+  return found;
+}
+
 }  // namespace
 
 ir::Type element_type(DType dtype) {
@@ -101,6 +120,8 @@ ir::Type element_type(DType dtype) {
 }
 
 Interval scan(const TensorView& view, const ElementRun& run) {
+  if (view.dtype == DType::kBool && run.stride == 1)
+    return truths(static_cast<const std::uint8_t*>(view.data) + run.offset, run.count);
   return with_element_type(view.dtype, [&]<class Element>(Element) -> Interval {
     const auto found = bounds<Element>(view, run);
     if constexpr (std::is_same_v<Element, Truth>)

@@ -57,13 +57,6 @@ BindingFacts facts_of_nothing() {
           .reasons = {"the problem has no score"}};
 }
 
-/// Whether reading tables could prove more: some table's content reaches an integer, a score bound
-/// or nothing else that a fact is about.
-bool reads_tables(const ir::Program& program) {
-  return std::ranges::any_of(program.nodes(),
-                             [](const ir::Node& node) { return node.op == ir::Op::kLoad; });
-}
-
 const char* placement_name(Placement placement) {
   switch (placement) {
     case Placement::kLaunch:
@@ -126,12 +119,16 @@ BindingFacts binding_facts(const ir::Program& program, const ir::Bindings& bindi
     return dtype_range(bindings.captures[capture].dtype);
   };
   BindingFacts facts = facts_over(program, bindings, problem, by_dtype);
-  if (all_hold(facts) || !reads_tables(program)) return facts;
+  if (all_hold(facts)) return facts;
 
   // Reading the tables costs a pass over each, so that comes only where dtypes prove too little.
+  const std::vector<bool> tells = captures_that_reach_integers(program);
+  if (std::ranges::find(tells, true) == tells.end()) return facts;
   std::vector<std::optional<Interval>> known(bindings.captures.size());
   const CaptureRange by_content = [&](std::uint32_t capture) {
-    if (!known[capture]) known[capture] = table_range(bindings.captures[capture]);
+    const TensorView& view = bindings.captures[capture];
+    if (!known[capture])
+      known[capture] = tells[capture] ? table_range(view) : dtype_range(view.dtype);
     return *known[capture];
   };
   return facts_over(program, bindings, problem, by_content);

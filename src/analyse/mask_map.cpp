@@ -161,6 +161,26 @@ std::size_t MaskMap::bytes() const noexcept {
 std::int64_t MaskMap::blocks_over_budget() const noexcept { return state_->blocks_over_budget; }
 std::int64_t MaskMap::evaluations() const noexcept { return state_->evaluations; }
 
+void MaskMap::require_describes(const Program& program) const {
+  const auto raise = [](const std::string& got) {
+    throw Error({.code = ErrorCode::kInvalidArgument,
+                 .what = "the mask map was built from another program",
+                 .where = "mask map",
+                 .expected = "MaskMap::build of this program with these numbers and tensors",
+                 .got = got,
+                 .hint = "build it again after bind() and set()"});
+  };
+  if (!state_->program || state_->from_lists) raise("a map of block lists");
+  if (program.structure_digest() != state_->program->structure_digest()) raise("another structure");
+  if (program.content_digest() != state_->program->content_digest()) raise("other numbers");
+  const std::vector<TensorView>& own = state_->program->bindings().captures;
+  const std::vector<TensorView>& called = program.bindings().captures;
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i].data != called[i].data || !(own[i].shape == called[i].shape) ||
+        !(own[i].strides == called[i].strides))
+      raise("another tensor for '" + program.structure().captures()[i].name + "'");
+}
+
 void MaskMap::require_serves(std::int64_t batch, std::int64_t heads, std::int64_t q_len,
                              std::int64_t kv_len) const {
   const MaskMapOptions& own = state_->options;

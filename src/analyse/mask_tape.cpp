@@ -153,9 +153,10 @@ class TapeBuilder {
   const TableBounds* table(std::uint32_t capture, std::size_t axis) {
     const auto [position, inserted] = table_of_.try_emplace({capture, axis}, nullptr);
     if (!inserted) return position->second;
-    const std::size_t used = tape_.bytes();
-    const std::size_t left = used < kPyramidBudgetBytes ? kPyramidBudgetBytes - used : 0;
-    tape_.tables.push_back(std::make_unique<TableBounds>(bindings_.captures[capture], axis, left));
+    tape_.tables.push_back(
+        std::make_unique<TableBounds>(bindings_.captures[capture], axis, pyramid_bytes_left_));
+    const std::size_t bytes = tape_.tables.back()->bytes_at_most();
+    if (bytes <= pyramid_bytes_left_) pyramid_bytes_left_ -= bytes;
     return position->second = tape_.tables.back().get();
   }
 
@@ -165,6 +166,7 @@ class TapeBuilder {
   std::vector<int> sections_;
   std::vector<MaskTape::Operand> operand_;
   std::map<std::pair<std::uint32_t, std::size_t>, const TableBounds*> table_of_;
+  std::size_t pyramid_bytes_left_ = kPyramidBudgetBytes;
   MaskTape tape_;
 };
 

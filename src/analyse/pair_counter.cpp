@@ -35,9 +35,12 @@ struct RowBounds {
 /// Why the bindings do not bear out the derivation; empty if they do.
 std::string objection(const RowBounds& bounds, const TileRange& domain) {
   const ir::Program& program = bounds.intervals.program;
+  const std::vector<bool> tells = captures_that_reach_integers(program);
   std::vector<std::optional<Interval>> tables(bounds.bindings.captures.size());
   const CaptureRange content = [&](std::uint32_t capture) {
-    if (!tables[capture]) tables[capture] = table_range(bounds.bindings.captures[capture]);
+    const TensorView& view = bounds.bindings.captures[capture];
+    if (!tables[capture])
+      tables[capture] = tells[capture] ? table_range(view) : dtype_range(view.dtype);
     return *tables[capture];
   };
   const auto ranges = value_ranges(program, bounds.bindings,
@@ -57,7 +60,7 @@ std::string objection(const RowBounds& bounds, const TileRange& domain) {
   for (const NodeId id : bounds.intervals.not_negative)
     if (ranges[id].integer.low < 0) return "%" + std::to_string(id) + " may be negative";
   for (const SortedRun& run : bounds.intervals.runs)
-    if (!TableBounds(bounds.bindings.captures[run.capture], run.axis, ~std::size_t{0}).ascends())
+    if (!every_line_ascends(bounds.bindings.captures[run.capture], run.axis))
       return "'" + program.captures()[run.capture].name + "' does not ascend";
   return {};
 }

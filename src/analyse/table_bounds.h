@@ -1,7 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -12,41 +15,47 @@ namespace tilewright::analyse {
 
 /// Ranges of the elements of one captured tensor over boxes of subscripts.
 ///
-/// A pyramid along one axis answers boxes that are wide along it: level 1 holds the range of each
-/// 64 neighbours, level k of each 64^k. Where that axis ascends everywhere, the first and the last
-/// element are the answer and no level is kept. Boxes that are wide along other axes too are
-/// answered line by line. The tensor must outlive this and keep its values.
+/// Lines run along one axis. A line that ascends is bounded by its first and last element in
+/// question; of any other a pyramid is kept: level 1 holds the range of each 64 neighbours, level k
+/// of each 64^k. Lines are read when a box first touches them, each once, so a large table costs
+/// what is looked at. Boxes that are wide along other axes too are answered line by line. The
+/// tensor must outlive this and keep its values. Thread-safe.
 class TableBounds {
  public:
-  /// Reads the tensor once. `axis` is the one that boxes are widest along. Where the levels would
-  /// pass `budget_bytes` nothing is read: small boxes are scanned, large ones get the dtype's
-  /// range.
+  /// `axis` is the one that boxes are widest along. Where the pyramids of all lines would pass
+  /// `budget_bytes` none is kept: small boxes are scanned, large ones get the dtype's range.
   TableBounds(const TensorView& view, std::size_t axis, std::size_t budget_bytes);
 
   /// Range of the elements whose subscripts lie in the box, one range an axis, each inside the
   /// tensor and not empty.
   Interval over(std::span<const IntRange> box) const;
 
-  /// Whether every line along the axis ascends.
-  bool ascends() const noexcept { return ascends_; }
+  /// Of this and the pyramids that were built.
   std::size_t bytes() const noexcept;
+  /// What the pyramids of all lines take.
+  std::size_t bytes_at_most() const noexcept;
 
  private:
   struct Line {
-    std::int64_t number = 0;  ///< among the lines that levels are kept for
+    std::int64_t number = 0;  ///< among the lines that pyramids are kept for
     std::int64_t offset = 0;  ///< of its first element
   };
+  enum class LineState : std::uint8_t { kUnread, kAscends, kHasPyramid };
 
-  void read();
-  bool all_ascend() const;
-  void build_levels();
+  LineState state_of(const Line& line) const;
+  LineState read(const Line& line) const;
+  void build_pyramid(const Line& line) const;
+  void find_whole() const;
+  /// Range of all elements where it is known, else of the dtype.
+  const Interval& widest() const noexcept;
   Interval over_lines(std::span<const IntRange> box, std::size_t axis, Line line) const;
   Interval over_line(const Line& line, IntRange range) const;
-  Interval over_cells(std::int64_t line, std::size_t level, IntRange cells) const;
+  Interval over_cells(const Line& line, std::size_t level, IntRange cells) const;
+  void set_cell(std::size_t index, const Interval& range) const;
   Interval elements(std::int64_t offset, IntRange range) const;
   Interval between(std::int64_t first, std::int64_t last) const;
   void widen(Interval& all, bool& some, const Interval& part) const;
-  bool is_whole(const Interval& range) const;
+  bool is_widest(const Interval& range) const;
   template <class Visit>
   void for_each_line(std::size_t axis, Line line, const Visit& visit) const;
 
@@ -57,10 +66,24 @@ class TableBounds {
   std::int64_t stride_ = 0;  ///< of the axis
   Dims line_strides_;        ///< how far one step along each other axis moves the line number
   std::int64_t lines_ = 1;
-  bool readable_ = false;  ///< the tensor was read
-  bool ascends_ = false;
-  Interval whole_;                             ///< range of all elements
-  std::vector<std::vector<Interval>> levels_;  ///< level k: cells of 64^(k+1), line after line
+  std::vector<std::size_t> level_begin_;  ///< of each level among the cells of a line
+  std::size_t line_cells_ = 0;
+  bool is_readable_ = false;
+  Interval any_;  ///< range of the dtype
+
+  /// Filled line by line, line after line, each level after the one below it. A truth range is two
+  /// bits: 1 it can be false, 2 it can be true.
+  std::unique_ptr<Interval[]> cells_;
+  std::unique_ptr<std::uint8_t[]> truth_cells_;
+  std::unique_ptr<std::atomic<LineState>[]> states_;
+  mutable std::atomic<std::int64_t> pyramids_{0};
+  mutable std::mutex reading_;
+  mutable std::once_flag whole_once_;
+  mutable std::atomic<bool> whole_is_known_{false};
+  mutable Interval whole_;
 };
+
+/// Whether every line of a tensor along `axis` ascends.
+bool every_line_ascends(const TensorView& view, std::size_t axis);
 
 }  // namespace tilewright::analyse

@@ -51,4 +51,19 @@ Interval table_range(const TensorView& view) {
   return scan_axes(view, 0, 0);
 }
 
+std::vector<bool> captures_that_reach_integers(const ir::Program& program) {
+  std::vector<bool> reaches(program.captures().size());
+  std::vector<bool> is_cast(program.size());  // float nodes below a float_to_int
+  for (ir::NodeId id = static_cast<ir::NodeId>(program.size()); id-- > 0;) {
+    const ir::Node& node = program.node(id);
+    const bool casts = node.op == ir::Op::float_to_int || is_cast[id];
+    if (node.op == ir::Op::kLoad && (node.type == ir::Type::kInt || is_cast[id]))
+      reaches[node.payload] = true;
+    if (!casts || node.op == ir::Op::kLoad) continue;
+    for (const ir::NodeId operand : program.operands(id))
+      if (program.node(operand).type == ir::Type::kFloat) is_cast[operand] = true;
+  }
+  return reaches;
+}
+
 }  // namespace tilewright::analyse

@@ -47,6 +47,29 @@ NodeValue number_value(const Node& node, const NumberValue& number) {
   return node.type == Type::kFloat ? result_real(number.real) : result_integer(number.integer);
 }
 
+constexpr std::uint8_t kReadsScore = 1;
+constexpr std::uint8_t kReadsBatch = 2;
+constexpr std::uint8_t kReadsHead = 4;
+constexpr std::uint8_t kReadsQuery = 8;
+constexpr std::uint8_t kReadsKey = 16;
+
+std::uint8_t leaf_read(Op op) {
+  switch (op) {
+    case Op::kScore:
+      return kReadsScore;
+    case Op::kBatch:
+      return kReadsBatch;
+    case Op::kHead:
+      return kReadsHead;
+    case Op::kQuery:
+      return kReadsQuery;
+    case Op::kKey:
+      return kReadsKey;
+    default:
+      return 0;
+  }
+}
+
 template <class F>
 NodeValue to_precision(NodeValue value) {
   value.real = static_cast<double>(static_cast<F>(value.real));
@@ -91,112 +114,134 @@ NodeValue evaluate_expression(Op op, const NodeValue& x, const NodeValue& y, con
 }  // namespace scalar
 
 Interpreter::Interpreter(const Program& program, const Bindings& bindings)
-    : program_(program), bindings_(bindings), values_(program.size()) {
-  if (program.roots().mask) mask_nodes_ = program.reachable_from(*program.roots().mask);
-  if (program.roots().score) score_nodes_ = program.reachable_from(*program.roots().score);
+    : program_(program), bindings_(bindings) {
+  if (program.roots().mask) mask_ = pass_of(*program.roots().mask);
+  if (program.roots().score) score_ = pass_of(*program.roots().score);
+}
+
+Interpreter::Pass Interpreter::pass_of(NodeId root) const {
+  Pass pass;
+  pass.values.resize(program_.size());
+  const std::vector<bool> wanted = program_.reachable_from(root);
+  std::vector<std::uint8_t> reads(program_.size());
+  for (NodeId id = 0; id < program_.size(); ++id) {
+    if (!wanted[id]) continue;
+    reads[id] = leaf_read(program_.node(id).op);
+    for (const NodeId operand : program_.operands(id)) reads[id] |= reads[operand];
+    pass.nodes.push_back(id);
+    pass.reads.push_back(reads[id]);
+  }
+  return pass;
 }
 
 bool Interpreter::mask(const Position& position) {
   if (!program_.roots().mask) return true;
   if (program_.mask_is_f64())
-    evaluate<double>(mask_nodes_, 0, position);
+    evaluate<double>(mask_, 0, position);
   else
-    evaluate<float>(mask_nodes_, 0, position);
-  return values_[*program_.roots().mask].truth;
+    evaluate<float>(mask_, 0, position);
+  return mask_.values[*program_.roots().mask].truth;
 }
 
 double Interpreter::score(double score, const Position& position) {
   if (!program_.roots().score) return score;
-  evaluate<double>(score_nodes_, score, position);
-  return values_[*program_.roots().score].real;
+  evaluate<double>(score_, score, position);
+  return score_.values[*program_.roots().score].real;
 }
 
 float Interpreter::score_f32(float score, const Position& position) {
   if (!program_.roots().score) return score;
-  evaluate<float>(score_nodes_, static_cast<double>(score), position);
-  return static_cast<float>(values_[*program_.roots().score].real);
+  evaluate<float>(score_, static_cast<double>(score), position);
+  return static_cast<float>(score_.values[*program_.roots().score].real);
 }
 
 std::vector<NodeValue> Interpreter::values(double score, const Position& position) {
   std::vector<NodeValue> all(program_.size());
   if (mask(position)) {
     this->score(score, position);
-    for (NodeId id = 0; id < all.size(); ++id)
-      if (!score_nodes_.empty() && id < score_nodes_.size() && score_nodes_[id])
-        all[id] = values_[id];
+    for (const NodeId id : score_.nodes) all[id] = score_.values[id];
   }
-  mask(position);
-  for (NodeId id = 0; id < all.size(); ++id)
-    if (!mask_nodes_.empty() && mask_nodes_[id]) all[id] = values_[id];
+  for (const NodeId id : mask_.nodes) all[id] = mask_.values[id];
   return all;
 }
 
 template <class F>
-void Interpreter::evaluate(const std::vector<bool>& wanted, double score,
-                           const Position& position) {
-  for (NodeId id = 0; id < program_.size(); ++id)
-    if (wanted[id]) values_[id] = evaluate_node<F>(id, score, position);
+void Interpreter::evaluate(Pass& pass, double score, const Position& position) const {
+  constexpr bool kIsF64 = std::is_same_v<F, double>;
+  const bool starts_over = !pass.is_known || pass.is_f64 != kIsF64;
+  const std::uint8_t changed = kReadsScore | (pass.at.b != position.b ? kReadsBatch : 0) |
+                               (pass.at.h != position.h ? kReadsHead : 0) |
+                               (pass.at.q != position.q ? kReadsQuery : 0) |
+                               (pass.at.kv != position.kv ? kReadsKey : 0);
+  pass.is_known = false;  // a fault below leaves it so
+  pass.is_f64 = kIsF64;
+  pass.at = position;
+  pass.score = score;
+  for (std::size_t i = 0; i < pass.nodes.size(); ++i)
+    if (starts_over || (pass.reads[i] & changed) != 0)
+      pass.values[pass.nodes[i]] = evaluate_node<F>(pass, pass.nodes[i]);
+  pass.is_known = true;
 }
 
 template <class F>
-NodeValue Interpreter::evaluate_node(NodeId id, double score, const Position& position) const {
+NodeValue Interpreter::evaluate_node(const Pass& pass, NodeId id) const {
   const Node& node = program_.node(id);
   switch (node.op) {
     case Op::kScore:
-      return result_real(score);
+      return result_real(pass.score);
     case Op::kBatch:
-      return result_integer(position.b);
+      return result_integer(pass.at.b);
     case Op::kHead:
-      return result_integer(position.h);
+      return result_integer(pass.at.h);
     case Op::kQuery:
-      return result_integer(position.q);
+      return result_integer(pass.at.q);
     case Op::kKey:
-      return result_integer(position.kv);
+      return result_integer(pass.at.kv);
     case Op::kLiteral:
       return to_precision<F>(literal_value(node));
     case Op::kNumber:
       return to_precision<F>(number_value(node, bindings_.numbers[node.payload]));
     case Op::kLoad:
-      return to_precision<F>(load(id));
+      return to_precision<F>(load(pass, id));
     default:
-      return evaluate_row<F>(id);
+      return evaluate_row<F>(pass, id);
   }
 }
 
 template <class F>
-NodeValue Interpreter::evaluate_row(NodeId id) const {
+NodeValue Interpreter::evaluate_row(const Pass& pass, NodeId id) const {
   const auto operands = program_.operands(id);
   const Op op = program_.node(id).op;
-  if (row(op).has_guard()) require_divisor(id);
+  if (row(op).has_guard()) require_divisor(pass, id);
   const NodeValue none;
-  return scalar::evaluate_expression<F>(op, values_[operands[0]],
-                                        operands.size() > 1 ? values_[operands[1]] : none,
-                                        operands.size() > 2 ? values_[operands[2]] : none);
+  return scalar::evaluate_expression<F>(op, pass.values[operands[0]],
+                                        operands.size() > 1 ? pass.values[operands[1]] : none,
+                                        operands.size() > 2 ? pass.values[operands[2]] : none);
 }
 
-void Interpreter::require_divisor(NodeId id) const {
+void Interpreter::require_divisor(const Pass& pass, NodeId id) const {
   const auto operands = program_.operands(id);
-  if (values_[operands[1]].integer != 0 || !values_[operands[2]].truth) return;
+  if (pass.values[operands[1]].integer != 0 || !pass.values[operands[2]].truth) return;
   raise_division_by_zero(row(program_.node(id).op).fn);
 }
 
-NodeValue Interpreter::load(NodeId id) const {
+NodeValue Interpreter::load(const Pass& pass, NodeId id) const {
   const Node& node = program_.node(id);
-  if (!values_[program_.operands(id).back()].truth) return {};
+  if (!pass.values[program_.operands(id).back()].truth) return {};
   const TensorView& view = bindings_.captures[node.payload];
-  const std::int64_t offset = element_offset(id);
+  const std::int64_t offset = element_offset(pass, id);
   if (view.data == nullptr) raise_unbound_capture(program_.captures()[node.payload]);
   if (node.type == Type::kFloat) return result_real(read_real(view, offset));
   const std::int64_t value = read_integer(view, offset);
   return node.type == Type::kBool ? result(value != 0) : result_integer(value);
 }
 
-std::int64_t Interpreter::element_offset(NodeId id) const {
+std::int64_t Interpreter::element_offset(const Pass& pass, NodeId id) const {
   const Node& node = program_.node(id);
   const TensorView& view = bindings_.captures[node.payload];
   std::int64_t offset = 0;
   for (std::size_t axis = 0; axis < view.rank(); ++axis) {
-    const std::int64_t written = values_[program_.operands(id)[axis]].integer;
+    const std::int64_t written = pass.values[program_.operands(id)[axis]].integer;
     const std::int64_t index = wrap_index(written, view.shape[axis]);
     if (index < 0 || index >= view.shape[axis])
       raise_index_out_of_range(program_.captures()[node.payload], static_cast<std::int64_t>(axis),

@@ -27,7 +27,9 @@ struct NodeValue {
 };
 
 /// The meaning of a program: scores in fp64, masks in fp32 (fp64 if the mask reads an f64 capture).
-/// Not thread-safe: it keeps scratch values. Program and bindings must outlive it.
+/// Not thread-safe: it keeps scratch values, and from one score to the next it evaluates only what
+/// reads something that changed. Program and bindings must outlive it; captured data must not
+/// change while it lives.
 class Interpreter {
  public:
   Interpreter(const Program& program, const Bindings& bindings);
@@ -45,21 +47,32 @@ class Interpreter {
   std::vector<NodeValue> values(double score, const Position& position);
 
  private:
+  /// The nodes of one root, what each reads, and their values for the latest position.
+  struct Pass {
+    std::vector<NodeId> nodes;        ///< in program order
+    std::vector<std::uint8_t> reads;  ///< of each of `nodes`: bits of the leaves below it
+    std::vector<NodeValue> values;    ///< by node id
+    Position at;
+    double score = 0;
+    bool is_f64 = false;
+    bool is_known = false;  ///< `values` hold for `at`, `score` and `is_f64`
+  };
+
+  Pass pass_of(NodeId root) const;
   template <class F>
-  void evaluate(const std::vector<bool>& wanted, double score, const Position& position);
+  void evaluate(Pass& pass, double score, const Position& position) const;
   template <class F>
-  NodeValue evaluate_node(NodeId id, double score, const Position& position) const;
+  NodeValue evaluate_node(const Pass& pass, NodeId id) const;
   template <class F>
-  NodeValue evaluate_row(NodeId id) const;
-  NodeValue load(NodeId id) const;
-  std::int64_t element_offset(NodeId id) const;
-  void require_divisor(NodeId id) const;
+  NodeValue evaluate_row(const Pass& pass, NodeId id) const;
+  NodeValue load(const Pass& pass, NodeId id) const;
+  std::int64_t element_offset(const Pass& pass, NodeId id) const;
+  void require_divisor(const Pass& pass, NodeId id) const;
 
   const Program& program_;
   const Bindings& bindings_;
-  std::vector<bool> mask_nodes_;
-  std::vector<bool> score_nodes_;
-  std::vector<NodeValue> values_;
+  Pass mask_;
+  Pass score_;
 };
 
 /// "doc[7]" style text of a subscript fault, shared by every backend.

@@ -41,6 +41,54 @@ TEST(Record, AFailingCallIsSavedWithItsProgramAndItsError) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
 }
 
+/// The text of the only recording in a folder.
+std::string only_recording(const std::string& folder) {
+  const auto folders = entries_of(folder);
+  EXPECT_EQ(folders.size(), 1U);
+  return folders.empty() ? "" : testing::ScratchFolder::read((folders[0] / "call.json").string());
+}
+
+TEST(Record, TensorsThatDisagreeAreSaved) {
+  const testing::ScratchFolder scratch;
+  EngineOptions options = cpu_options();
+  options.record_dir = scratch.file("records");
+  options.record_data = true;
+  Engine engine(options);
+  const Operands operands = random_operands(square(1, 1, 20, 16), DType::kF32, 52);
+  const Operands other = random_operands(square(1, 1, 21, 16), DType::kF32, 52);
+  const ForwardInputs inputs{operands.query.view(), operands.key.view(), other.value.view()};
+  const Results results = results_for(operands.inputs());
+  error_of([&] {
+    engine.attention(causal(), inputs, results.outputs(), {.scale = 0.5, .block_lists = nullptr});
+  });
+  const std::string text = only_recording(options.record_dir);
+  for (const char* word : {"\"forward\"", "\"scale\": 0.5", "the key length", "21"})
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
+}
+
+TEST(Record, AFailingForwardOfAPreparedCallIsSavedOnce) {
+  const testing::ScratchFolder scratch;
+  EngineOptions options = cpu_options();
+  options.record_dir = scratch.file("records");
+  Engine engine(options);
+  const Attention attention = engine.prepare(causal(), problem_of(square(1, 1, 20, 16)));
+  const Operands operands = random_operands(square(1, 1, 20, 8), DType::kF32, 53);
+  const Results results = results_for(operands.inputs());
+  error_of([&] { attention.forward(operands.inputs(), results.outputs()); });
+  EXPECT_NE(only_recording(options.record_dir).find("another class"), std::string::npos);
+}
+
+TEST(Record, AFailingPrepareIsSavedWithItsProblem) {
+  const testing::ScratchFolder scratch;
+  EngineOptions options = cpu_options();
+  options.record_dir = scratch.file("records");
+  Engine engine(options);
+  error_of([&] { engine.prepare(causal(), problem_of(square(2, 3, 20, 513))); });
+  const std::string text = only_recording(options.record_dir);
+  for (const char* word : {"\"prepare\"", "\"head_dim\": 513", "\"query_heads\": 3"})
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
+}
+
 TEST(Record, AFolderThatCannotBeWrittenLeavesTheErrorAsItWas) {
   const testing::ScratchFolder scratch;
   EngineOptions options = cpu_options();

@@ -4,7 +4,7 @@
 
 namespace tilewright::cases {
 
-OwnedLists make_lists(const Extents& extents, std::int64_t block,
+OwnedLists make_lists(const Extents& extents, BlockSize block,
                       const std::vector<std::vector<std::vector<int>>>& rows) {
   const auto heads = static_cast<std::int64_t>(rows.size());
   const auto q_blocks = static_cast<std::int64_t>(rows.front().size());
@@ -31,8 +31,8 @@ OwnedLists make_lists(const Extents& extents, std::int64_t block,
   });
   owned.lists = {.q_len = extents.q_len,
                  .kv_len = extents.kv_len,
-                 .q_block = block,
-                 .kv_block = block,
+                 .q_block = block.q,
+                 .kv_block = block.kv,
                  .kv_num_blocks = owned.counts.view(),
                  .kv_indices = owned.indices.view(),
                  .full_kv_num_blocks = {},

@@ -14,9 +14,16 @@ struct OwnedLists {
   BlockLists lists;
 };
 
+/// Tokens of a tile; square from one number.
+struct BlockSize {
+  std::int64_t q, kv;
+  BlockSize(std::int64_t square) : q(square), kv(square) {}  // NOLINT(google-explicit-constructor)
+  BlockSize(std::int64_t q_tokens, std::int64_t kv_tokens) : q(q_tokens), kv(kv_tokens) {}
+};
+
 /// `rows[h][q block]` lists key blocks. Index tensors have no spare slot and end at a page that
 /// faults; slots past a count hold 0x7fffffff.
-OwnedLists make_lists(const Extents& extents, std::int64_t block,
+OwnedLists make_lists(const Extents& extents, BlockSize block,
                       const std::vector<std::vector<std::vector<int>>>& rows);
 
 }  // namespace tilewright::cases

@@ -82,12 +82,15 @@ TEST(FieldReport, C031BlockDiffusionAtEveryBlockSize) {
   const Extents extents = square(1, 2, 2 * kHalf, 32);
   const Operands operands = random_operands(extents, DType::kF32, 31);
   const Results plain = expect_meaning(program, operands.inputs());
-  for (const std::int64_t block : {16, 32, 64, 128}) {
-    const auto blocks = static_cast<int>((2 * kHalf + block - 1) / block);
+  for (const BlockSize block :
+       {BlockSize(16), BlockSize(32), BlockSize(64), BlockSize(128), {32, 128}, {128, 32}}) {
+    const auto blocks = [](std::int64_t tokens) {
+      return static_cast<int>((2 * kHalf + tokens - 1) / tokens);
+    };
     std::vector<int> all;
-    for (int j = 0; j < blocks; ++j) all.push_back(j);
-    const OwnedLists owned = make_lists(
-        extents, block, {std::vector<std::vector<int>>(static_cast<std::size_t>(blocks), all)});
+    for (int j = 0; j < blocks(block.kv); ++j) all.push_back(j);
+    const auto rows = static_cast<std::size_t>(blocks(block.q));
+    const OwnedLists owned = make_lists(extents, block, {std::vector<std::vector<int>>(rows, all)});
     const CallOptions options{.scale = {}, .block_lists = &owned.lists};
     expect_meaning(program, operands.inputs(), options);
   }

@@ -41,6 +41,18 @@ TEST(FieldReport, C113UnusedCacheSlotsNeverMatter) {
   }
 }
 
+TEST(FieldReport, C109DecodingMoreThan65535SequencesWritesEveryOutput) {
+  for (const bool by_head : {false, true}) {
+    Extents extents = square(by_head ? 1 : 65537, by_head ? 65537 : 1, 1, 4);
+    extents.kv_len = 3;
+    const Operands operands = random_operands(extents, DType::kF32, 109);
+    Results results = results_for(operands.inputs());
+    results.out.fill(7.0);
+    engine_on(fastest_target()).attention(Program(), operands.inputs(), results.outputs());
+    EXPECT_EQ(mismatch(results, reference_of(Program(), operands.inputs()), DType::kF32), "");
+  }
+}
+
 TEST(FieldReport, C116OneSequencesLengthLeavesTheOthersAlone) {
   const Extents extents{.batch = 4,
                         .kv_batch = 4,

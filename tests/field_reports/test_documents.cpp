@@ -53,6 +53,17 @@ TEST(FieldReport, C133WindowsAsWideAsTheSequenceAreCausal) {
   }
 }
 
+TEST(FieldReport, C133TheSameAtSixteenThousandTokens) {
+  constexpr std::int64_t kLength = 16384;
+  const Operands operands = random_operands(square(1, 1, kLength, 4), DType::kF32, 134);
+  const Results expected = run_on(fastest_target(), causal(), operands.inputs());
+  for (const std::int64_t back : {kLength - 1, kLength, std::int64_t{1} << 40}) {
+    const Program window =
+        trace([&](Index, Index, Index q, Index kv) { return (kv <= q) & (q - kv <= back); });
+    expect_same_bits(run_on(fastest_target(), window, operands.inputs()), expected);
+  }
+}
+
 TEST(FieldReport, C135WindowCountsAreLiteral) {
   for (const int width : {1, 2, 128}) {
     const Extents extents = square(1, 1, 300, 8);

@@ -81,7 +81,8 @@ FuzzCase FuzzCase::from_seed(std::uint64_t seed) {
   e.head_dim = random_dim(random);
   e.value_dim = random.chance(0.5) ? e.head_dim : random_dim(random);
   constexpr std::array kDtypes = {DType::kF32, DType::kF32, DType::kBF16, DType::kF16, DType::kF64};
-  problem.dtype = kDtypes[static_cast<std::size_t>(random.between(0, 4))];
+  Random of_program(problem.program_seed() + 76);
+  problem.dtype = kDtypes[static_cast<std::size_t>(of_program.between(0, 4))];
   if (random.chance(0.4)) problem.layout = kLayouts[random.between(0, std::size(kLayouts) - 1)];
   return problem;
 }

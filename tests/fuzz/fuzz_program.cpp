@@ -18,16 +18,16 @@ struct Symbols {
 class Maker {
  public:
   Maker(const FuzzCase& problem, FuzzProgram& made) : problem_(problem), made_(made) {
-    Random random(problem.seed + 77);
-    integers_ = table("ints", random.chance(0.5) ? DType::kI32 : DType::kI16, random);
-    truths_ = table("truths", random.chance(0.5) ? DType::kBool : DType::kU8, random);
+    Random random(problem.program_seed() + 77);
+    integers_ = table("ints", random.chance(0.5) ? DType::kI32 : DType::kI16);
+    truths_ = table("truths", random.chance(0.5) ? DType::kBool : DType::kU8);
     constexpr DType kFloats[] = {DType::kF32, DType::kF16, DType::kBF16};
-    reals_ = table("reals", kFloats[random.between(0, 2)], random);
+    reals_ = table("reals", kFloats[random.between(0, 2)]);
   }
 
   Program make() {
-    const bool has_mask = Random(problem_.seed + 78).chance(0.8) && !cut("m");
-    const bool has_score = Random(problem_.seed + 79).chance(0.8) && !cut("s");
+    const bool has_mask = Random(problem_.program_seed() + 78).chance(0.8) && !cut("m");
+    const bool has_score = Random(problem_.program_seed() + 79).chance(0.8) && !cut("s");
     ScoreMod score_mod;
     MaskMod mask_mod;
     if (has_mask)
@@ -42,7 +42,8 @@ class Maker {
   }
 
  private:
-  const Capture* table(const std::string& name, DType dtype, Random& random) {
+  const Capture* table(const std::string& name, DType dtype) {
+    Random random(problem_.seed ^ seed_of(name));
     made_.tables.push_back(std::make_unique<Tensor>(dtype, Dims{kTableRows, kTableColumns}));
     Tensor& tensor = *made_.tables.back();
     if (dtype == DType::kBool || dtype == DType::kU8)
@@ -64,7 +65,9 @@ class Maker {
     return true;
   }
 
-  Random generator(const std::string& path) const { return Random(problem_.seed ^ seed_of(path)); }
+  Random generator(const std::string& path) const {
+    return Random(problem_.program_seed() ^ seed_of(path));
+  }
 
   Value position(const Symbols& at, Random& random) const {
     const std::int64_t which = random.between(0, 9);
@@ -247,7 +250,7 @@ class Maker {
   }
 
   Value root_score(const Symbols& at) {
-    Random random(problem_.seed + 80);
+    Random random(problem_.program_seed() + 80);
     const Value value = real(at, "s", 4);
     if (!random.chance(0.2)) return value;
     return select(truth(at, "s.dead", 2), Value(-std::numeric_limits<double>::infinity()), value);

@@ -114,6 +114,18 @@ TEST(Captures, MasksOfTables) {
   expect_all(trace([&](Index, Index, Index q, Index kv) { return pair(q, kv); }));
 }
 
+TEST(Captures, GuardedTablesHoldZeroWhereTheGuardFails) {
+  const Table documents(DType::kI32, {80}), weights(DType::kBF16, {80}), one(DType::kF32, {});
+  const Capture doc = documents.capture("doc"), weight = weights.capture("weight"),
+                single = one.capture("single");
+  expect_all(trace([&](Index, Index, Index q, Index kv) { return q >= kv && doc(q) == doc(kv); }));
+  // The text form can use a guarded load where its guard fails.
+  expect_all(
+      Program::parse("score = score + weight[q, when=kv < 20] + weight[kv, when=q < 14] + "
+                     "single[when=q == kv] + doc[h, when=kv > 3]",
+                     {weight, single, doc}));
+}
+
 TEST(Captures, F64TablesMakeMasksF64) {
   const Table table(DType::kF64, {80});
   const Capture at = table.capture("at");

@@ -18,7 +18,7 @@ std::vector<std::size_t> factor_sizes() {
 double share(double error, double bound) { return error == 0 ? 0 : error / bound; }
 
 void judge(CaseResult& result, const Results& results, const Reference& reference, DType dtype) {
-  const Verdict out = compare_out(results.out, reference.out, reference.plain_out, dtype);
+  const Verdict out = compare_out(results.out, reference, dtype);
   result.out_error = share(out.max_error, out.max_bound);
   result.mean_error = share(out.mean_error, out.mean_bound);
   if (results.lse) result.lse_error = compare_rows(*results.lse, reference.lse, dtype).max_error;
@@ -71,30 +71,35 @@ std::optional<Case> find_case(std::string_view id) {
   return Case(choice);
 }
 
-CaseResult run_case(const Case& problem, Engine& engine) {
+CaseRun::CaseRun(const Case& problem)
+    : spec_(std::make_unique<CaseSpec>(spec_of(problem))),
+      context_(spec_->extents, seed_of(problem.id())),
+      program_(spec_->entry.make(context_)),
+      operands_(random_operands(spec_->extents, spec_->dtype, seed_of(problem.id()) + 1,
+                                spec_->layout)) {}
+
+CaseRun::~CaseRun() = default;
+
+CaseResult CaseRun::on(Engine& engine) {
   CaseResult result;
-  const CaseSpec spec = spec_of(problem);
-  const std::uint64_t seed = seed_of(problem.id());
-  EntryContext context(spec.extents, seed);
-  const Program program = spec.entry.make(context);
-  const Operands operands = random_operands(spec.extents, spec.dtype, seed + 1, spec.layout);
-  const CallOptions options{.scale = spec.scale, .block_lists = nullptr};
-  const Results results = results_for(operands.inputs(), spec.results);
+  const CallOptions options{.scale = spec_->scale, .block_lists = nullptr};
+  const ForwardInputs inputs = operands_.inputs();
+  const Results results = results_for(inputs, spec_->results);
   try {
-    result.kernel = engine.attention(program, operands.inputs(), results.outputs(), options).kernel;
+    result.kernel = engine.attention(program_, inputs, results.outputs(), options).kernel;
   } catch (const std::exception& error) {
     result.reason = error.what();
     return result;
   }
-  const Reference reference =
-      reference_of(program, operands.inputs(), options, spec.results.out_dtype);
-  judge(result, results, reference, spec.dtype);
+  if (!reference_)
+    reference_.emplace(reference_of(program_, inputs, options, spec_->results.out_dtype));
+  judge(result, results, *reference_, spec_->dtype);
   return result;
 }
 
-CaseResult run_case(const Case& problem, const Target& target) {
+CaseResult CaseRun::on(const Target& target) {
   const auto reason = unavailable_because(target);
-  if (!reason) return run_case(problem, engine_on(target));
+  if (!reason) return on(engine_on(target));
   CaseResult result;
   result.outcome = Outcome::kSkipped;
   result.reason = *reason;

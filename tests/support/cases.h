@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "support/covering_array.h"
+#include "support/entry.h"
+#include "support/forward.h"
 #include "support/targets.h"
 
 namespace tilewright::cases {
@@ -41,6 +44,8 @@ void for_every_combination(const std::function<void(const Case&)>& visit);
 /// The inverse of Case::id(); absent for an unknown id. Knows the full product too.
 std::optional<Case> find_case(std::string_view id);
 
+struct CaseSpec;
+
 enum class Outcome : std::uint8_t { kPassed, kFailed, kSkipped };
 
 struct CaseResult {
@@ -52,11 +57,24 @@ struct CaseResult {
   double lse_error = 0;   ///< relative to max(1, |X64|)
 };
 
-/// Runs one case on an engine and compares it with the fp64 meaning. Never throws for what the
-/// engine throws: that is a failure.
-CaseResult run_case(const Case& problem, Engine& engine);
+/// One case on any number of targets: its data, and the fp64 meaning that all are compared with,
+/// are computed once.
+class CaseRun {
+ public:
+  explicit CaseRun(const Case& problem);
+  ~CaseRun();
 
-/// The same with an engine made for the target; skipped with its reason where it is unavailable.
-CaseResult run_case(const Case& problem, const Target& target);
+  /// Never throws for what the engine throws: that is a failure.
+  CaseResult on(Engine& engine);
+  /// On the target's engine; skipped with its reason where it is unavailable.
+  CaseResult on(const Target& target);
+
+ private:
+  std::unique_ptr<CaseSpec> spec_;
+  EntryContext context_;
+  Program program_;
+  Operands operands_;
+  std::optional<Reference> reference_;
+};
 
 }  // namespace tilewright::cases

@@ -2,7 +2,6 @@
 
 #include "backends/reference/forward.h"
 #include "ir/interpret.h"
-#include "support/comparison.h"
 #include "support/fill.h"
 
 namespace tilewright::cases {
@@ -12,6 +11,17 @@ namespace {
 void append(std::string& text, const char* output, const Verdict& verdict) {
   if (!verdict.passed)
     text += std::string(text.empty() ? "" : "; ") + output + ": " + verdict.reason;
+}
+
+Extents extents_of(const ForwardInputs& inputs) {
+  return {.batch = inputs.query.shape[0],
+          .kv_batch = inputs.key.shape[0],
+          .query_heads = inputs.query.shape[1],
+          .kv_heads = inputs.key.shape[1],
+          .q_len = inputs.query.shape[2],
+          .kv_len = inputs.key.shape[2],
+          .head_dim = inputs.query.shape[3],
+          .value_dim = inputs.value.shape[3]};
 }
 
 }  // namespace
@@ -78,6 +88,17 @@ Results results_for(const ForwardInputs& inputs, const ResultSpec& spec) {
   return results;
 }
 
+Reference::Reference(const Extents& extents, std::function<Tensor()> plain_arithmetic)
+    : out(DType::kF64, extents.out_shape()),
+      lse(DType::kF64, extents.row_shape()),
+      max_scores(DType::kF64, extents.row_shape()),
+      plain_arithmetic_(std::move(plain_arithmetic)) {}
+
+const Tensor& Reference::plain_out() const {
+  if (!plain_out_) plain_out_.emplace(plain_arithmetic_());
+  return *plain_out_;
+}
+
 Problem problem_of(const Extents& extents) {
   Problem problem;
   problem.batch = extents.batch;
@@ -92,15 +113,7 @@ Problem problem_of(const Extents& extents) {
 }
 
 Problem problem_of(const ForwardInputs& inputs, const CallOptions& options) {
-  Problem problem;
-  problem.batch = inputs.query.shape[0];
-  problem.kv_batch = inputs.key.shape[0];
-  problem.query_heads = inputs.query.shape[1];
-  problem.kv_heads = inputs.key.shape[1];
-  problem.q_len = inputs.query.shape[2];
-  problem.kv_len = inputs.key.shape[2];
-  problem.head_dim = inputs.query.shape[3];
-  problem.value_dim = inputs.value.shape[3];
+  Problem problem = problem_of(extents_of(inputs));
   problem.query_dtype = inputs.query.dtype;
   problem.key_dtype = inputs.key.dtype;
   problem.value_dtype = inputs.value.dtype;
@@ -111,30 +124,36 @@ Problem problem_of(const ForwardInputs& inputs, const CallOptions& options) {
 
 Reference reference_of(const Program& program, const ForwardInputs& inputs,
                        const CallOptions& options, std::optional<DType> out_dtype) {
-  const Problem problem = problem_of(inputs, options);
-  const Dims rows{problem.batch, problem.query_heads, problem.q_len};
-  const Dims out_shape{problem.batch, problem.query_heads, problem.q_len, problem.value_dim};
-  Reference reference{.out = Tensor(DType::kF64, out_shape),
-                      .lse = Tensor(DType::kF64, rows),
-                      .max_scores = Tensor(DType::kF64, rows),
-                      .plain_out = Tensor(out_dtype.value_or(problem.query_dtype), out_shape)};
-  std::optional<reference::ListedTiles> listed;
-  if (options.block_lists) listed.emplace(*options.block_lists, problem);
-  reference::ForwardCall call{.program = program.structure(),
-                              .bindings = program.bindings(),
-                              .problem = problem,
-                              .listed = listed ? &*listed : nullptr};
-  reference::forward(call, inputs,
-                     {reference.out.view(), reference.lse.view(), reference.max_scores.view()});
-  call.arithmetic = reference::Arithmetic::kPlain;
-  reference::forward(call, inputs,
-                     {.out = reference.plain_out.view(), .lse = {}, .max_scores = {}});
+  const auto run = [=](reference::Arithmetic arithmetic, const ForwardOutputs& outputs) {
+    const Problem problem = problem_of(inputs, options);
+    std::optional<reference::ListedTiles> listed;
+    if (options.block_lists) listed.emplace(*options.block_lists, problem);
+    const reference::ForwardCall call{.program = program.structure(),
+                                      .bindings = program.bindings(),
+                                      .problem = problem,
+                                      .listed = listed ? &*listed : nullptr,
+                                      .arithmetic = arithmetic};
+    reference::forward(call, inputs, outputs);
+  };
+  const Extents extents = extents_of(inputs);
+  Reference reference(extents, [=] {
+    Tensor plain(out_dtype.value_or(inputs.query.dtype), extents.out_shape());
+    run(reference::Arithmetic::kPlain, {.out = plain.view(), .lse = {}, .max_scores = {}});
+    return plain;
+  });
+  run(reference::Arithmetic::kMeaning,
+      {reference.out.view(), reference.lse.view(), reference.max_scores.view()});
   return reference;
+}
+
+Verdict compare_out(const TensorView& out, const Reference& reference, DType dtype) {
+  const Verdict strict = compare_out(out, reference.out, reference.out, dtype);
+  return strict.passed ? strict : compare_out(out, reference.out, reference.plain_out(), dtype);
 }
 
 std::string mismatch(const Results& results, const Reference& reference, DType dtype) {
   std::string text;
-  append(text, "out", compare_out(results.out, reference.out, reference.plain_out, dtype));
+  append(text, "out", compare_out(results.out, reference, dtype));
   if (results.lse) append(text, "lse", compare_rows(*results.lse, reference.lse, dtype));
   if (results.max_scores)
     append(text, "max_scores", compare_rows(*results.max_scores, reference.max_scores, dtype));

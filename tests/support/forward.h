@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
+#include "support/comparison.h"
 #include "support/tensor.h"
 #include "tilewright/engine.h"
 
@@ -63,13 +65,26 @@ Problem problem_of(const Extents& extents);
 Problem problem_of(const ForwardInputs& inputs, const CallOptions& options = {});
 
 /// What a call means and what plain arithmetic makes of it.
-struct Reference {
+class Reference {
+ public:
   Tensor out, lse, max_scores;  ///< fp64
-  Tensor plain_out;             ///< Xref, in query's dtype or the one asked for
+
+  Reference(const Extents& extents, std::function<Tensor()> plain_arithmetic);
+  /// Xref, in query's dtype or the one asked for; computed when first asked for.
+  const Tensor& plain_out() const;
+
+ private:
+  std::function<Tensor()> plain_arithmetic_;
+  mutable std::optional<Tensor> plain_out_;
 };
 
+/// Tensors, captures and block lists must live as long as the result.
 Reference reference_of(const Program& program, const ForwardInputs& inputs,
                        const CallOptions& options = {}, std::optional<DType> out_dtype = {});
+
+/// compare_out. Xref only widens the bounds, so it is computed only for an output that misses the
+/// bounds without it.
+Verdict compare_out(const TensorView& out, const Reference& reference, DType dtype);
 
 /// Compares every output that is there. Empty where all pass; else what failed.
 std::string mismatch(const Results& results, const Reference& reference, DType dtype);

@@ -7,7 +7,6 @@
 
 #include "analyse/facts.h"
 #include "analyse/tile_class.h"
-#include "tile_counts.h"
 #include "tilewright/mask_map.h"
 
 namespace tilewright::cli {
@@ -63,7 +62,7 @@ std::string tiles_text(const Program& program, const Problem& problem) {
                                .q_base = problem.q_base,
                                .kv_base = problem.kv_base,
                                .q_block = kTileTokens});
-  const TileCounts counts = count_tiles(map, kTileTokens);
+  const TileCounts counts = map.count_tiles(map.options().q_block, kTileTokens);
   std::string text =
       fmt::format("tiles of {0} x {0}: {1} empty, {2} partial, {3} full; {4} spans\n", kTileTokens,
                   counts.empty, counts.partial, counts.full, map.span_count());

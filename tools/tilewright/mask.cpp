@@ -15,7 +15,6 @@
 #include "picture/png_picture.h"
 #include "picture/svg_picture.h"
 #include "picture/terminal_picture.h"
-#include "tile_counts.h"
 #include "tilewright/error.h"
 #include "tilewright/mask_map.h"
 #include "tilewright/problem.h"
@@ -68,7 +67,7 @@ Measured measure(const Program& program, const MaskCommand& command) {
   const std::chrono::duration<double, std::milli> build_ms = Clock::now() - begin;
   Measured measured;
   measured.build_ms = build_ms.count();
-  measured.tiles = count_tiles(map, command.kv_block);
+  measured.tiles = map.count_tiles(map.options().q_block, command.kv_block);
   measured.live_pairs = map.live_pairs();
   measured.pairs = command.map.batch * command.map.heads * command.map.q_len * command.map.kv_len;
   measured.spans = map.span_count();

@@ -26,8 +26,7 @@ MeaningCheck check_meaning(const Program& program, const ForwardInputs& inputs,
   const cases::Reference reference =
       cases::reference_of(program, inputs, options, outputs.out.dtype);
   const DType dtype = inputs.query.dtype;
-  const cases::Verdict out =
-      cases::compare_out(outputs.out, reference.out, reference.plain_out, dtype);
+  const cases::Verdict out = cases::compare_out(outputs.out, reference, dtype);
   MeaningCheck check{.passed = out.passed,
                      .max_error = out.max_error,
                      .max_bound = out.max_bound,

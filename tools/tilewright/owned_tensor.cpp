@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <optional>
 
@@ -23,6 +24,15 @@ std::shared_ptr<void> zeroed(std::int64_t bytes) {
   if (memory == nullptr) throw std::bad_alloc();
   std::memset(memory, 0, size);
   return {memory, std::free};
+}
+
+[[noreturn]] void raise_impossible(const Dims& shape, const char* expected) {
+  throw Error({.code = ErrorCode::kInvalidArgument,
+               .what = "no tensor can have this shape and these strides",
+               .where = to_string(shape),
+               .expected = expected,
+               .got = {},
+               .hint = {}});
 }
 
 std::int64_t bytes_of(DType dtype, const Dims& shape) {
@@ -67,13 +77,21 @@ OwnedTensor make_tensor(DType dtype, const Dims& shape) {
 }
 
 OwnedTensor make_strided_tensor(DType dtype, const Dims& shape, const Dims& strides) {
+  if (strides.size() != shape.size()) raise_impossible(shape, "one stride an axis");
   std::int64_t low = 0;
   std::int64_t high = 0;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    const std::int64_t reach = std::max<std::int64_t>(shape[axis] - 1, 0) * strides[axis];
-    (reach < 0 ? low : high) += reach;
+    std::int64_t reach = 0;
+    std::int64_t& end = strides[axis] < 0 ? low : high;
+    const std::int64_t steps = std::max<std::int64_t>(shape[axis] - 1, 0);
+    if (__builtin_mul_overflow(steps, strides[axis], &reach) ||
+        __builtin_add_overflow(end, reach, &end))
+      raise_impossible(shape, "offsets that 64 bits hold");
   }
-  OwnedTensor tensor = make_tensor(dtype, {high - low + 1});
+  std::int64_t span = 0;
+  if (__builtin_sub_overflow(high, low, &span) || span == std::numeric_limits<std::int64_t>::max())
+    raise_impossible(shape, "offsets that 64 bits hold");
+  OwnedTensor tensor = make_tensor(dtype, {span + 1});
   auto* first = static_cast<std::byte*>(tensor.memory.get());
   tensor.view.data = first - low * static_cast<std::int64_t>(size_bytes(dtype));
   tensor.view.shape = shape;

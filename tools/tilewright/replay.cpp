@@ -112,7 +112,50 @@ Program bound_program(Recording& recording) {
   return program;
 }
 
-CallReport repeat(Recording& recording, const EngineOptions& overrides) {
+DType dtype_of(const Recording& recording, const Json& json, const char* key) {
+  const std::optional<DType> dtype = dtype_from_name(json.at(key).get<std::string>());
+  if (!dtype) recording.bad(std::string("has an unknown ") + key);
+  return *dtype;
+}
+
+/// Of a recorded prepare(), on the CPU.
+Problem problem_of(const Recording& recording) {
+  const Json& json = recording.json().at("problem");
+  Problem problem;
+  problem.batch = json.at("batch");
+  problem.kv_batch = json.at("kv_batch");
+  problem.query_heads = json.at("query_heads");
+  problem.kv_heads = json.at("kv_heads");
+  problem.q_len = json.at("q_len");
+  problem.kv_len = json.at("kv_len");
+  problem.head_dim = json.at("head_dim");
+  problem.value_dim = json.at("value_dim");
+  problem.query_dtype = dtype_of(recording, json, "query_dtype");
+  problem.key_dtype = dtype_of(recording, json, "key_dtype");
+  problem.value_dtype = dtype_of(recording, json, "value_dtype");
+  problem.out_dtype = dtype_of(recording, json, "out_dtype");
+  return problem;
+}
+
+void take_placement(const Json& json, Problem& problem) {
+  if (json.contains("scale")) problem.scale = json.at("scale").get<double>();
+  problem.q_base = json.at("q_base");
+  problem.kv_base = json.at("kv_base");
+}
+
+std::string repeat_prepare(Recording& recording, Engine& engine) {
+  Problem problem = problem_of(recording);
+  take_placement(recording.json(), problem);
+  const Program program = bound_program(recording);
+  const std::optional<BlockLists> lists = lists_of(recording);
+  if (lists)
+    engine.prepare(program, problem, *lists);
+  else
+    engine.prepare(program, problem);
+  return "prepare() now succeeds\n";
+}
+
+std::string repeat_forward(Recording& recording, Engine& engine) {
   const Json& json = recording.json();
   const Program program = bound_program(recording);
   const ForwardInputs inputs{recording.input("query").value(), recording.input("key").value(),
@@ -126,13 +169,10 @@ CallReport repeat(Recording& recording, const EngineOptions& overrides) {
   }
   const std::optional<BlockLists> lists = lists_of(recording);
   Problem problem = problem_from(inputs, outputs);
-  problem.scale = json.at("scale").get<double>();
-  problem.q_base = json.at("q_base");
-  problem.kv_base = json.at("kv_base");
-  Engine engine(recorded_options(json.at("options"), overrides));
+  take_placement(json, problem);
   const Attention attention =
       lists ? engine.prepare(program, problem, *lists) : engine.prepare(program, problem);
-  return attention.forward(inputs, outputs);
+  return fmt::format("the call now succeeds on {}\n", attention.forward(inputs, outputs).kernel);
 }
 
 }  // namespace
@@ -143,8 +183,9 @@ int replay_call(const std::string& folder, const EngineOptions& overrides) {
     print_problem(fmt::format("replaying {} ({} data); it failed with: {}", folder,
                               recording.has_data() ? "with its" : "with random",
                               recording.json().at("error").value("what", "")));
-    const CallReport report = repeat(recording, overrides);
-    print(fmt::format("the call now succeeds on {}\n", report.kernel));
+    Engine engine(recorded_options(recording.json().at("options"), overrides));
+    const bool is_prepare = recording.json().value("call", "") == "prepare";
+    print(is_prepare ? repeat_prepare(recording, engine) : repeat_forward(recording, engine));
     return kSuccess;
   } catch (const Json::exception&) {
     recording.bad("lacks a field, or has one of another kind");

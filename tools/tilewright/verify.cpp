@@ -135,9 +135,10 @@ int verify(const VerifyCommand& command) {
   Tally tally;
   {
     Progress progress("verify", static_cast<std::int64_t>(problems.size() * targets.size()));
-    for (const cases::Target& target : targets) {
-      for (const cases::Case& problem : problems) {
-        tally.add(problem, target, cases::run_case(problem, target));
+    for (const cases::Case& problem : problems) {
+      cases::CaseRun run(problem);
+      for (const cases::Target& target : targets) {
+        tally.add(problem, target, run.on(target));
         progress.step();
       }
     }

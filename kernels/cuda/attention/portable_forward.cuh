@@ -71,6 +71,9 @@ struct PortableForward {
       Variant::kTriesReference && kTwoStages && !Variant::kTracksMaximum;
   template <class Tile>
   using Copy = RowCopy<Tile, Layout::kThreads, Variant::kCopyBytes>;
+  /// The first warp looks for key tiles while the others copy the query.
+  static constexpr int kSearchThreads = Variant::kWarps > 1 ? 32 : 0;
+  using QueryCopy = RowCopy<QueryTile, Layout::kThreads - kSearchThreads, Variant::kCopyBytes>;
 
   const PortableParams& params;
   const typename Mods::Bindings& bindings;
@@ -78,22 +81,23 @@ struct PortableForward {
   const ItemRows<kPacksGroup>& rows;
   i32 first_column;  ///< of Ev
   u32 warp;
-  u32 lane;
   PortableSoftmax<Variant, Mods> softmax;
+  bool has_rows = false;  ///< warps past the last row copy and wait, but do not compute
   i32 next_note = 0;
   bool first_tile = true;
   Accumulator<Variant::kValueTile> out[kStrips];
   Query held_query[Variant::kHoldsQuery ? QueryTile::kSteps : 1];
 
   __device__ __forceinline__ void run() {
-    copy_query();
-    ptx::commit_copies();
     if (warp == 0) {
       layout.key_source() = source(params.key, params.key_strides, 0);
       layout.value_source() = source(params.value, params.value_strides, first_column);
       search().start();
+      search().fill();
     }
+    if (kSearchThreads == 0 || warp != 0) copy_query();
     softmax.start(rows, first_row());
+    has_rows = rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows < rows.item.q_end;
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) out[s].clear();
     ptx::sync_block();
@@ -106,18 +110,18 @@ struct PortableForward {
   }
 
  private:
+  /// Offsets that depend on the thread are computed for every tile anew: registers are short.
+  static __device__ __forceinline__ u32 thread() { return ptx::forgotten(ptx::thread_in_block()); }
+  static __device__ __forceinline__ u32 lane() { return thread() % 32; }
+
   __device__ __forceinline__ PortableSearch<Variant, Mods> search() const {
-    return {params, bindings, layout, rows, lane};
+    return {params, bindings, layout, rows, lane()};
   }
 
   /// The block's row that strip 0, slot 0 of this thread holds.
   __device__ __forceinline__ i32 first_row() const {
-    return rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows + softmax.lane.first_row;
-  }
-
-  /// Warps past the last row copy and wait, but do not compute.
-  __device__ __forceinline__ bool has_rows() const {
-    return rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows < rows.item.q_end;
+    return rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows +
+           static_cast<i32>(lane() / 4);
   }
 
   /// The next key tile; false where none is left. Called by the whole block.
@@ -137,52 +141,55 @@ struct PortableForward {
   /// The first pass has no tile to work on, the last none to copy.
   __device__ __forceinline__ void two_stages() {
     KeyTileNote tile = {};
-    bool works = false, more = true;
+    bool more = true;
 #pragma unroll 1
     for (u32 stage = 0; more; stage ^= 1) {
       KeyTileNote next = {};
       more = take(next);
+      const StridedRows keys = rows_of(layout.key_source(), next);
+      const StridedRows values = rows_of(layout.value_source(), next);
       ptx::wait_copies<0>();
       ptx::sync_block();
       if (more) {
-        copy_key(next, stage ^ 1);
-        copy_value(next, stage ^ 1);
+        copy_key(keys, stage ^ 1);
+        copy_value(values, stage ^ 1);
         ptx::commit_copies();
       }
-      if (works && has_rows()) whole_step(tile, stage);
-      works = true;
+      if (tile.keys() != 0 && has_rows) whole_step(tile, stage);
       tile = next;
     }
   }
 
   __device__ __forceinline__ void one_stage() {
     KeyTileNote tile = {};
-    bool works = false, more = true;
+    bool more = true;
+#pragma unroll 1
     while (more) {
+      const StridedRows values = rows_of(layout.value_source(), tile);
       ptx::wait_copies<0>();
       ptx::sync_block();
       Score score[kStrips];
-      if (works) {
-        copy_value(tile, 0);
+      if (tile.keys() != 0) {
+        copy_value(values, 0);
         ptx::commit_copies();
         hold_query();
-        if (has_rows()) scores(score, 0);
+        if (has_rows) scores(score, 0);
       }
       KeyTileNote next = {};
       more = take(next);
+      const StridedRows keys = rows_of(layout.key_source(), next);
       ptx::wait_copies<0>();
       ptx::sync_block();
       if (more) {
-        copy_key(next, 0);
+        copy_key(keys, 0);
         ptx::commit_copies();
       }
-      if (works && has_rows()) {
+      if (tile.keys() != 0 && has_rows) {
         softmax.load_columns(tile);
         follow_maximum(score, tile);
         first_tile = false;
         products(score, 0);
       }
-      works = true;
       tile = next;
     }
   }
@@ -231,11 +238,11 @@ struct PortableForward {
 
   __device__ __forceinline__ ptx::SharedAddress lane_query() const {
     return lane_in_16_rows<QueryTile>(
-        layout.query() + warp * Layout::kWarpRows * QueryTile::kRowBytes, lane);
+        layout.query() + warp * Layout::kWarpRows * QueryTile::kRowBytes, lane());
   }
 
   __device__ __forceinline__ void scores(Score (&score)[kStrips], u32 stage) {
-    const ptx::SharedAddress key = lane_in_two_by_8_rows<KeyTile>(layout.key(stage), lane);
+    const ptx::SharedAddress key = lane_in_two_by_8_rows<KeyTile>(layout.key(stage), lane());
     if constexpr (Variant::kHoldsQuery) {
       score_product<Element, KeyTile>(
           score, [&](int step) -> const Query& { return held_query[step]; }, key);
@@ -255,13 +262,13 @@ struct PortableForward {
   __device__ __forceinline__ void products(Score (&score)[kStrips], u32 stage) {
     if constexpr (kIsFloat<Element>) {
       value_product<Element, ValueTile>(out, score,
-                                        lane_in_row_pairs<ValueTile>(layout.value(stage), lane));
+                                        lane_in_row_pairs<ValueTile>(layout.value(stage), lane()));
     } else {
       u32 probability[kStrips][Variant::kKeyTile / 4];
 #pragma unroll
       for (int s = 0; s < kStrips; ++s) softmax.rows[s].pack(score[s], probability[s]);
       value_product<Element, ValueTile>(out, probability,
-                                        lane_in_16_rows<ValueTile>(layout.value(stage), lane));
+                                        lane_in_16_rows<ValueTile>(layout.value(stage), lane()));
     }
   }
 
@@ -271,7 +278,8 @@ struct PortableForward {
     const auto* const base = static_cast<const unsigned char*>(params.query);
     const QueryRowsInMemory<kPacksGroup> from = {rows, base + rows.item.batch * s.batch * kBytes,
                                                  s.head * kBytes, s.row * kBytes};
-    Copy<QueryTile>::run(layout.query(), from, {s.column * kBytes, params.head_dim});
+    QueryCopy(ptx::thread_in_block() - kSearchThreads)
+        .run(layout.query(), from, {s.column * kBytes, params.head_dim});
   }
 
   __device__ __forceinline__ TileSource source(const void* base, const TensorStrides& s,
@@ -285,19 +293,20 @@ struct PortableForward {
     return {from.first + tile.kv_begin * from.row_bytes, from.row_bytes, tile.keys()};
   }
 
-  __device__ __forceinline__ void copy_key(KeyTileNote tile, u32 stage) const {
-    Copy<KeyTile>::run(layout.key(stage), rows_of(layout.key_source(), tile),
-                       {params.key_strides.column * kElementBytes<Element>, params.head_dim});
+  __device__ __forceinline__ void copy_key(const StridedRows& from, u32 stage) const {
+    Copy<KeyTile>(thread()).run(
+        layout.key(stage), from,
+        {params.key_strides.column * kElementBytes<Element>, params.head_dim});
   }
 
-  __device__ __forceinline__ void copy_value(KeyTileNote tile, u32 stage) const {
-    Copy<ValueTile>::run(
-        layout.value(stage), rows_of(layout.value_source(), tile),
+  __device__ __forceinline__ void copy_value(const StridedRows& from, u32 stage) const {
+    Copy<ValueTile>(thread()).run(
+        layout.value(stage), from,
         {params.value_strides.column * kElementBytes<Element>, params.value_dim - first_column});
   }
 
   __device__ __forceinline__ void store() const {
-    if (!has_rows()) return;
+    if (!has_rows) return;
     const PortableStore<Variant> to = {params, rows, first_column,
                                        min(params.value_dim - first_column, Variant::kValueTile)};
 #pragma unroll
@@ -332,7 +341,6 @@ __device__ __forceinline__ void portable_forward(const PortableParams& params,
                                  rows,
                                  static_cast<i32>(ptx::block_row_in_grid()) * Variant::kValueTile,
                                  ptx::broadcast(thread / 32, 0),
-                                 lane,
                                  softmax}
       .run();
 }

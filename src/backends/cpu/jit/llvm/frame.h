@@ -37,6 +37,7 @@ struct Frame {
   llvm::Function* record_fault = nullptr;  ///< (fault, node, axis, index)
   llvm::MDNode* unlikely = nullptr;        ///< branch weights
   std::vector<Scope> scopes = {};
+  std::vector<std::optional<Scope>> early_loads = {};
   std::vector<std::optional<std::int64_t>> kv_steps = {};  ///< per node, see placement.h
 
   llvm::Value* call = nullptr;

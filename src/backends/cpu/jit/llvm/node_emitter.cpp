@@ -30,24 +30,31 @@ NodeEmitter::NodeEmitter(Frame& frame, Domain& domain)
 
 void NodeEmitter::emit_scalars(Scope scope) {
   for (NodeId id = 0; id < frame_.program.size(); ++id) {
-    if (!domain_.own[id] || frame_.scopes[id] != scope) continue;
-    if (frame_.program.node(id).op == Op::kLiteral) continue;
+    if (!domain_.own[id]) continue;
+    if (frame_.early_loads[id] == scope) {
+      domain_.table.scalars[id] = early_element(id, false);
+      domain_.table.splats[id] = splat_of(id);
+    }
+    if (frame_.scopes[id] != scope || frame_.program.node(id).op == Op::kLiteral) continue;
     domain_.table.scalars[id] = emit_node(id, false);
     if (read_in_columns_[id] || read_in_scores_[id]) domain_.table.splats[id] = splat_of(id);
   }
 }
 
 void NodeEmitter::emit_vectors(Scope scope) {
-  for (NodeId id = 0; id < frame_.program.size(); ++id)
-    if (domain_.own[id] && frame_.scopes[id] == scope)
-      domain_.table.vectors[id] = emit_node(id, true);
+  for (NodeId id = 0; id < frame_.program.size(); ++id) {
+    if (!domain_.own[id]) continue;
+    if (frame_.early_loads[id] == scope) domain_.table.vectors[id] = early_element(id, true);
+    if (frame_.scopes[id] == scope) domain_.table.vectors[id] = emit_node(id, true);
+  }
 }
 
 std::int64_t NodeEmitter::assign_slots(std::int64_t bytes_per_column) {
   for (NodeId id = 0; id < frame_.program.size(); ++id) {
-    const bool is_stored = domain_.own[id] && frame_.scopes[id] == Scope::kColumn &&
+    const bool is_column = frame_.scopes[id] == Scope::kColumn &&
                            frame_.program.node(id).op != Op::kKey && read_in_scores_[id];
-    if (!is_stored) continue;
+    const bool is_stored = is_column || frame_.early_loads[id] == Scope::kColumn;
+    if (!domain_.own[id] || !is_stored) continue;
     domain_.table.slots[id] = bytes_per_column;
     bytes_per_column += slot_type(id)->getScalarSizeInBits() / 8;
   }
@@ -57,7 +64,7 @@ std::int64_t NodeEmitter::assign_slots(std::int64_t bytes_per_column) {
 void NodeEmitter::store_columns() {
   for (NodeId id = 0; id < frame_.program.size(); ++id) {
     if (!domain_.own[id] || domain_.table.slots[id] < 0) continue;
-    Value* stored = vector(id);
+    Value* stored = domain_.table.vectors[id];
     if (frame_.program.node(id).type == ir::Type::kBool)
       stored = frame_.b.CreateSExt(stored, slot_type(id));
     frame_.b.CreateAlignedStore(stored, slot_address(id), llvm::Align(4));

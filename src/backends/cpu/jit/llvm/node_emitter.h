@@ -39,6 +39,10 @@ class NodeEmitter {
   llvm::Value* number(ir::NodeId id);
   llvm::Value* row(ir::NodeId id, bool as_vector);
   llvm::Value* load(ir::NodeId id, bool as_vector);
+  /// The element of a load, where the builder stands, whatever its guard says.
+  llvm::Value* early_element(ir::NodeId id, bool as_vector);
+  /// The element or 0, by the guard.
+  llvm::Value* guarded(ir::NodeId id, llvm::Value* element);
   /// The path condition of a load or division; null where it is always reached.
   llvm::Value* guard(ir::NodeId id, bool as_vector);
   /// Null: every lane.

@@ -29,10 +29,12 @@ Value* NodeEmitter::live_lanes(NodeId id, bool as_vector) {
 
 Value* NodeEmitter::row(NodeId id, bool as_vector) {
   const Op op = frame_.program.node(id).op;
+  const bool has_guard = ir::row(op).has_guard();
+  const auto written = frame_.program.operands(id);
   llvm::SmallVector<Value*, 3> operands;
-  for (const NodeId operand : frame_.program.operands(id))
+  for (const NodeId operand : has_guard ? written.first(written.size() - 1) : written)
     operands.push_back(value(operand, as_vector));
-  if (ir::row(op).has_guard() && frame_.variant.checked) {
+  if (has_guard && frame_.variant.checked) {
     Value* zero =
         frame_.b.CreateICmpEQ(operands[1], llvm::Constant::getNullValue(operands[1]->getType()));
     emit_fault(frame_, frame_.both(zero, live_lanes(id, as_vector)), id, 0, operands[1]);
@@ -54,7 +56,30 @@ Value* NodeEmitter::at_first_lane(NodeId id) {
   return known;
 }
 
+Value* NodeEmitter::early_element(NodeId id, bool as_vector) {
+  const auto operands = frame_.program.operands(id);
+  llvm::SmallVector<Value*, 4> indices;
+  for (const NodeId subscript : operands.first(operands.size() - 1))
+    indices.push_back(value(subscript, as_vector));
+  return emit_gather(frame_, {.node = id,
+                              .indices = indices,
+                              .live = as_vector ? frame_.in_range : nullptr,
+                              .is_vector = as_vector,
+                              .check_bounds = true,
+                              .record_faults = false,
+                              .real = domain_.table.real});
+}
+
+Value* NodeEmitter::guarded(NodeId id, Value* element) {
+  Value* reached = guard(id, element->getType()->isVectorTy());
+  if (reached == nullptr) return element;
+  // Behind a false guard a load holds 0.
+  return frame_.b.CreateSelect(reached, element, llvm::Constant::getNullValue(element->getType()));
+}
+
 Value* NodeEmitter::load(NodeId id, bool as_vector) {
+  if (const auto early = frame_.early_loads[id])
+    return guarded(id, *early == Scope::kColumn ? from_scratch(id) : domain_.table.splats[id]);
   const auto operands = frame_.program.operands(id);
   const auto subscripts = operands.first(operands.size() - 1);
   llvm::SmallVector<Value*, 4> indices;
@@ -82,10 +107,7 @@ Value* NodeEmitter::load(NodeId id, bool as_vector) {
                          .real = domain_.table.real};
   Value* loaded = is_regular && moving_axes == 1 ? emit_contiguous_load(frame_, load, contiguous)
                                                  : emit_gather(frame_, load);
-  Value* reached = guard(id, as_vector);
-  if (reached == nullptr) return loaded;
-  // Behind a false guard a load holds 0.
-  return frame_.b.CreateSelect(reached, loaded, llvm::Constant::getNullValue(loaded->getType()));
+  return guarded(id, loaded);
 }
 
 }  // namespace tilewright::cpu::jit

@@ -113,7 +113,11 @@ class ModuleEmitter {
     frame.integer = variant.fits_int32 ? builder.getInt32Ty() : builder.getInt64Ty();
     frame.record_fault = record_fault_;
     frame.unlikely = llvm::MDBuilder(module_.getContext()).createBranchWeights(1, 2000);
-    frame.scopes = place_nodes(request_.program, request_.facts, masked && variant.checked);
+    NodePlaces places =
+        place_nodes(request_.program, request_.facts,
+                    {.faults = variant.checked, .under_mask = masked && variant.checked});
+    frame.scopes = std::move(places.scopes);
+    frame.early_loads = std::move(places.early_loads);
     frame.kv_steps = kv_steps(request_.program, frame.scopes);
     return frame;
   }

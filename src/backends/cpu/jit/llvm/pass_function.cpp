@@ -123,7 +123,9 @@ bool PassFunction::has_columns() const {
   for (NodeId id = 0; id < frame_.program.size(); ++id) {
     const bool is_here = mask_domain_.own[id] || score_domain_.own[id];
     const bool is_node = frame_.program.node(id).op != ir::Op::kKey;
-    if (is_here && is_node && frame_.scopes[id] == Scope::kColumn) return true;
+    const bool is_column =
+        frame_.scopes[id] == Scope::kColumn || frame_.early_loads[id] == Scope::kColumn;
+    if (is_here && is_node && is_column) return true;
   }
   return false;
 }

@@ -16,10 +16,22 @@ enum class Scope : std::uint8_t { kTile, kRow, kColumn, kScore };
 /// Loads, and divisions of integers: the nodes that have a guard.
 bool can_fail(const ir::Node& node);
 
-/// Scopes of every node. Where `check_under_mask` is set, loads and divisions of score_mod alone
-/// that can fail stay per score: whether they are live there depends on mask_mod.
-std::vector<Scope> place_nodes(const ir::Program& program, const analyse::StructureFacts& facts,
-                               bool check_under_mask);
+/// Which checks a pass makes; they say where nodes that can fail may be computed.
+struct PassChecks {
+  bool faults = false;      ///< live faults are recorded, so guards count
+  bool under_mask = false;  ///< and whether a fault of score_mod is live depends on mask_mod too
+};
+
+/// Where each node is computed.
+struct NodePlaces {
+  std::vector<Scope> scopes;
+  /// Of a load that only its guard makes a node per score: where its element is read, in bounds
+  /// whatever the guard says. Per score the guard then selects the element or 0.
+  std::vector<std::optional<Scope>> early_loads;
+};
+
+NodePlaces place_nodes(const ir::Program& program, const analyse::StructureFacts& facts,
+                       PassChecks checks);
 
 /// Per integer node, by how much it grows from one kv to the next if that is -1, 0 or 1 for every
 /// kv; absent for all others.
