@@ -9,7 +9,7 @@ case "$preset" in
   *) build=build-$preset ;;
 esac
 scripts/setup.sh build
-scripts/build.sh "$preset" tilewright_cli
+scripts/build.sh "$preset" tilewright_cli tilewright_python
 
 sentences=examples/packed_sentences/sentences.safetensors
 mask='doc[q] == doc[kv]'

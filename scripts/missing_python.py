@@ -10,7 +10,8 @@ def is_installed(requirement: str) -> bool:
         found = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return False
-    return not version or found == version
+    # A local label names a build of the same release: 2.13.0+cpu is 2.13.0.
+    return not version or version in (found, found.partition("+")[0])
 
 
 for wanted in sys.argv[1:]:

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tilewright/author.h"
+#include "tilewright/program.h"
+#include "tilewright/tensor.h"
+
+namespace nb = nanobind;
+
+namespace tilewright::python {
+
+/// A tensor as the engine sees it, and the Python object that keeps its memory alive.
+struct View {
+  TensorView view;
+  nb::object owner;
+};
+
+/// A program and the views that its captures read, in slot order. Rebinding replaces both.
+struct OwnedProgram {
+  Program program;
+  std::vector<nb::object> owners;
+  std::shared_ptr<const ir::Program> shared = nullptr;  ///< for programs rebound from this one
+};
+
+/// The symbol that a Python operand stands for: a handle, a number, or what the package's
+/// `_operands.as_symbol` makes of it. Absent where the operator should answer NotImplemented.
+std::optional<Value> operand(nb::handle object);
+
+/// A handle as Score, Index or Bool, whichever its type in the trace is.
+nb::object wrap(const Value& value);
+
+/// The name of an object's class, for error messages.
+std::string type_text(nb::handle object);
+
+/// A Python int or float, or a tilewright.Number.
+Number number_from(nb::handle object);
+
+/// None, or a View's tensor.
+std::optional<TensorView> optional_view(nb::handle object);
+const TensorView& required_view(nb::handle object);
+
+/// Dims as a Python tuple and back.
+nb::tuple tuple_from(const Dims& dims);
+Dims dims_from(nb::handle sequence);
+
+void bind_errors(nb::module_& module);
+void bind_tensors(nb::module_& module);
+void bind_symbols(nb::module_& module);
+void bind_programs(nb::module_& module);
+void bind_inline(nb::module_& module);
+void bind_masks(nb::module_& module);
+void bind_engine(nb::module_& module);
+void bind_mask_catalogue(nb::module_& module);
+void bind_score_catalogue(nb::module_& module);
+
+}  // namespace tilewright::python

@@ -1,0 +1,218 @@
+#include "tilewright/engine.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+#include "tilewright/error.h"
+#include "tilewright/target.h"
+
+namespace tilewright::python {
+
+namespace {
+
+/// Hands a message to Python's logging: logger 'tilewright'. Never throws into the engine.
+void log_to_python(LogLevel level, std::string_view message) {
+  if (!Py_IsInitialized()) return;
+  const nb::gil_scoped_acquire held;
+  const char* method = level == LogLevel::kWarning ? "warning"
+                       : level == LogLevel::kInfo  ? "info"
+                                                   : "debug";
+  try {
+    const nb::object logger =
+        nb::module_::import_("logging").attr("getLogger")(nb::str("tilewright"));
+    logger.attr(method)(nb::str("%s"), nb::str(message.data(), message.size()));
+  } catch (nb::python_error& failed) {
+    failed.discard_as_unraisable("tilewright log message");
+  }
+}
+
+CompilePolicy policy_named(const std::string& text) {
+  if (text == "allow") return CompilePolicy::kAllow;
+  if (text == "warn") return CompilePolicy::kWarn;
+  if (text == "forbid") return CompilePolicy::kForbid;
+  throw Error({.code = ErrorCode::kInvalidArgument,
+               .what = "this compile policy does not exist",
+               .where = "compile_policy",
+               .expected = "allow, warn or forbid",
+               .got = text,
+               .hint = {}});
+}
+
+EngineOptions options_from(const nb::dict& fields) {
+  EngineOptions options;
+  for (const auto& [key, value] : fields) {
+    const std::string field = nb::cast<std::string>(key);
+    if (field == "threads") options.threads = nb::cast<int>(value);
+    if (field == "backend") options.backend = nb::cast<std::string>(value);
+    if (field == "cpu_isa") options.cpu_isa = nb::cast<std::string>(value);
+    if (field == "cache_dir") options.cache_dir = nb::cast<std::string>(value);
+    if (field == "record_dir") options.record_dir = nb::cast<std::string>(value);
+    if (field == "require_fast") options.require_fast = nb::cast<bool>(value);
+    if (field == "compile_policy")
+      options.compile_policy = policy_named(nb::cast<std::string>(value));
+  }
+  options.host.log = &log_to_python;
+  return options;
+}
+
+ForwardInputs inputs_from(const nb::tuple& views) {
+  return {.query = required_view(views[0]),
+          .key = required_view(views[1]),
+          .value = required_view(views[2])};
+}
+
+ForwardOutputs outputs_from(const nb::tuple& views) {
+  return {.out = required_view(views[0]),
+          .lse = optional_view(views[1]),
+          .max_scores = optional_view(views[2])};
+}
+
+nb::tuple tuple_from_report(const CallReport& report) {
+  return nb::make_tuple(report.kernel, report.path, report.slow_path);
+}
+
+/// scale or None, block lists or None.
+CallOptions call_options_from(const nb::tuple& fields) {
+  CallOptions options;
+  if (!fields[0].is_none()) options.scale = nb::cast<double>(fields[0]);
+  if (!fields[1].is_none()) options.block_lists = nb::cast<const BlockLists*>(fields[1]);
+  return options;
+}
+
+nb::tuple run_attention(Engine& self, const OwnedProgram& program, const nb::tuple& inputs,
+                        const nb::tuple& outputs, const nb::tuple& options) {
+  const ForwardInputs given = inputs_from(inputs);
+  const ForwardOutputs wanted = outputs_from(outputs);
+  const CallOptions chosen = call_options_from(options);
+  CallReport report;
+  {
+    const nb::gil_scoped_release released;
+    report = self.attention(program.program, given, wanted, chosen);
+  }
+  return tuple_from_report(report);
+}
+
+/// A prepared attention with what its captures and lists read.
+struct OwnedAttention {
+  Attention attention;
+  OwnedProgram program;
+  nb::object lists;
+};
+
+OwnedAttention prepare(Engine& self, const OwnedProgram& program, const nb::tuple& inputs,
+                       const nb::tuple& outputs, const nb::tuple& options) {
+  Problem problem = problem_from(inputs_from(inputs), outputs_from(outputs));
+  const CallOptions chosen = call_options_from(options);
+  problem.scale = chosen.scale;
+  const bool async = nb::cast<bool>(options[2]);
+  const auto compiled = [&] {
+    const nb::gil_scoped_release released;
+    return chosen.block_lists != nullptr
+               ? self.prepare(program.program, problem, *chosen.block_lists)
+               : self.prepare(program.program, problem, async);
+  };
+  return {.attention = compiled(), .program = program, .lists = options[1]};
+}
+
+nb::tuple run_prepared(const OwnedAttention& self, const nb::tuple& inputs,
+                       const nb::tuple& outputs) {
+  const ForwardInputs given = inputs_from(inputs);
+  const ForwardOutputs wanted = outputs_from(outputs);
+  CallReport report;
+  {
+    const nb::gil_scoped_release released;
+    report = self.attention.forward(given, wanted);
+  }
+  return tuple_from_report(report);
+}
+
+void bind_prepared(OwnedAttention& self, const std::string& capture, const nb::object& view) {
+  self.attention.bind(capture, required_view(view));
+  for (nb::object& owner : self.program.owners) {
+    if (nb::isinstance<View>(owner) && owner.is(view)) return;
+  }
+  self.program.owners.push_back(view);
+}
+
+void set_prepared(OwnedAttention& self, const std::string& number, nb::handle value) {
+  if (PyFloat_Check(value.ptr()))
+    self.attention.set(number, nb::cast<double>(value));
+  else
+    self.attention.set(number, nb::cast<std::int64_t>(value));
+}
+
+nb::dict stats_of(const Engine& self) {
+  const EngineStats stats = self.stats();
+  nb::dict fields;
+  fields["compiles"] = stats.compiles;
+  fields["memory_hits"] = stats.memory_hits;
+  fields["disk_hits"] = stats.disk_hits;
+  fields["compile_ms"] = stats.compile_ms;
+  fields["calls"] = stats.calls;
+  fields["workspace_bytes_peak"] = stats.workspace_bytes_peak;
+  nb::dict kernels;
+  for (const EngineStats::Choice& choice : stats.kernels)
+    kernels[choice.kernel.c_str()] = choice.calls;
+  fields["kernels"] = kernels;
+  return fields;
+}
+
+nb::list targets_as_dicts() {
+  nb::list all;
+  for (const TargetInfo& target : targets()) {
+    nb::dict fields;
+    fields["backend"] = target.backend;
+    fields["available"] = target.available;
+    fields["device"] = target.device;
+    fields["reason"] = target.reason;
+    fields["kernels"] = nb::cast(target.kernels);
+    all.append(fields);
+  }
+  return all;
+}
+
+void merge(const nb::tuple& a, const nb::tuple& b, const nb::tuple& into) {
+  const auto part = [](const nb::tuple& views) {
+    return ForwardOutputs{
+        .out = required_view(views[0]), .lse = optional_view(views[1]), .max_scores = {}};
+  };
+  merge_partials(part(a), part(b), part(into));
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& module) {
+  nb::class_<OwnedAttention>(module, "Attention")
+      .def("forward", &run_prepared, nb::arg("inputs"), nb::arg("outputs"))
+      .def("bind", &bind_prepared, nb::arg("capture"), nb::arg("view"))
+      .def("set", &set_prepared, nb::arg("number"), nb::arg("value"))
+      .def("ready", [](const OwnedAttention& self) { return self.attention.ready(); })
+      .def("wait",
+           [](const OwnedAttention& self) {
+             const nb::gil_scoped_release released;
+             self.attention.wait();
+           })
+      .def(
+          "explain",
+          [](const OwnedAttention& self, std::string_view stage) {
+            return self.attention.explain(stage);
+          },
+          nb::arg("stage") = "all");
+  nb::class_<Engine>(module, "Engine")
+      .def("__init__",
+           [](Engine* self, const nb::dict& options) { new (self) Engine(options_from(options)); })
+      .def("attention", &run_attention, nb::arg("program"), nb::arg("inputs"), nb::arg("outputs"),
+           nb::arg("options"))
+      .def("prepare", &prepare, nb::arg("program"), nb::arg("inputs"), nb::arg("outputs"),
+           nb::arg("options"))
+      .def("stats", &stats_of)
+      .def_prop_ro("cache_dir", [](const Engine& self) { return self.options().cache_dir; })
+      .def_prop_ro("require_fast", [](const Engine& self) { return self.options().require_fast; });
+  module.def("targets", &targets_as_dicts);
+  module.def("merge_partials", &merge, nb::arg("a"), nb::arg("b"), nb::arg("into"));
+}
+
+}  // namespace tilewright::python

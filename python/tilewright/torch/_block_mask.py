@@ -1,0 +1,355 @@
+"""BlockMask with PyTorch's fields and methods, over a mask that needs no lists.
+
+A mask made from a mask_mod is that mask_mod with lengths; its block lists are built, from spans and
+never from N x N pairs, when somebody reads them. A mask made from lists keeps them, and kernels obey
+them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .. import _core
+from .._error import InvalidArgumentError
+from .._pictures import Mask
+from .._trace import Traced, trace
+from ._block_text import block_picture
+
+DEFAULT_BLOCK = 128
+_LISTS = (
+    "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks",
+    "q_indices", "full_q_num_blocks", "full_q_indices", "dq_write_order", "dq_write_order_full",
+    "dq_kv_order",
+)  # fmt: skip
+
+try:
+    from torch.nn.attention.flex_attention import BlockMask as _TorchBlockMask
+except ImportError:
+    _TorchBlockMask = object
+
+
+def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
+    """The mask that keeps every pair."""
+    return batch.new_ones((), dtype=torch.bool)
+
+
+def block_pair(size: int | tuple[int, int]) -> tuple[int, int]:
+    return (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))
+
+
+def dense_from_lists(counts: torch.Tensor, indices: torch.Tensor, columns: int) -> torch.Tensor:
+    """0/1 of every block, int32 [..., rows, columns]. Entries past a count are never read."""
+    valid = torch.arange(indices.shape[-1], device=indices.device) < counts[..., None]
+    target = torch.where(valid, indices.long(), columns)
+    dense = torch.zeros((*indices.shape[:-1], columns + 1), dtype=torch.int32, device=counts.device)
+    return dense.scatter_(-1, target, 1)[..., :columns].contiguous()
+
+
+def lists_from_dense(dense: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Counts int32 [..., rows] and indices int32 [..., rows, columns], listed ones first, ascending."""
+    order = torch.argsort(dense, dim=-1, descending=True, stable=True)
+    return dense.sum(-1).to(torch.int32), order.to(torch.int32).contiguous()
+
+
+def transposed(counts: Any, indices: Any, columns: int) -> tuple[Any, Any]:
+    if counts is None:
+        return None, None
+    return lists_from_dense(dense_from_lists(counts, indices, columns).transpose(-2, -1))
+
+
+def _field(name: str) -> property:
+    def get(self: BlockMask) -> Any:
+        if name not in self._fields:
+            self._make_lists()
+        return self._fields.get(name)
+
+    def put(self: BlockMask, value: Any) -> None:
+        self._make_lists()
+        self._fields[name] = value
+        self._lists_decide = True
+
+    return property(get, put)
+
+
+class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
+    """Which blocks of a [B, H, Q_LEN, KV_LEN] mask are empty, partial or full."""
+
+    for _name in _LISTS:
+        locals()[_name] = _field(_name)
+
+    def __init__(
+        self, seq_lengths: tuple[int, int], kv_num_blocks: Any, kv_indices: Any,
+        full_kv_num_blocks: Any = None, full_kv_indices: Any = None, q_num_blocks: Any = None,
+        q_indices: Any = None, full_q_num_blocks: Any = None, full_q_indices: Any = None,
+        BLOCK_SIZE: Any = (DEFAULT_BLOCK, DEFAULT_BLOCK), mask_mod: Any = noop_mask, *,
+        dq_write_order: Any = None, dq_write_order_full: Any = None, dq_kv_order: Any = None,
+        dq_kv_order_spt: bool | None = None,
+    ):  # fmt: skip
+        if kv_num_blocks is None:
+            raise AssertionError("kv_num_blocks must be provided")
+        if kv_indices is None:
+            raise AssertionError("kv_indices must be provided")
+        if kv_indices.dim() < 2:
+            raise RuntimeError("BlockMask must have at least 2 dimensions")
+        for pair in ("kv", "q"):
+            given = {"kv": (full_kv_num_blocks, full_kv_indices),
+                     "q": (full_q_num_blocks, full_q_indices)}[pair]  # fmt: skip
+            if (given[0] is None) != (given[1] is None):
+                raise AssertionError(
+                    f"full_{pair}_num_blocks and full_{pair}_indices must be both provided or omitted"
+                )
+        if dq_write_order_full is not None and dq_write_order is None:
+            raise ValueError("dq_write_order_full requires dq_write_order")
+        values = (
+            kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, q_num_blocks, q_indices,
+            full_q_num_blocks, full_q_indices, dq_write_order, dq_write_order_full, dq_kv_order,
+        )  # fmt: skip
+        self._set(tuple(seq_lengths), block_pair(BLOCK_SIZE), mask_mod, kv_num_blocks.device)
+        self._fields = dict(zip(_LISTS, values))
+        self._lists_decide = True
+        self._batch_dims = tuple(kv_indices.shape[:-2])
+        self.dq_kv_order_spt = dq_kv_order_spt
+
+    def _set(self, lengths: Any, block: Any, mask_mod: Any, device: Any) -> None:
+        self.seq_lengths = lengths
+        self.BLOCK_SIZE = block
+        self._mask_mod = mask_mod
+        self._device = torch.device(device)
+        self._fields: dict[str, Any] = {}
+        self._lists_decide = False
+        self._separate_full = True
+        self._transpose = True
+        self._batch_dims: tuple[int, ...] = (1, 1)
+        self._broadcast = (False, False)
+        self.dq_kv_order_spt = None
+
+    @classmethod
+    def _from_mask_mod(
+        cls, mask_mod: Any, batch_dims: Any, lengths: tuple[int, int], block: Any, device: Any,
+        separate_full: bool = True,
+    ) -> BlockMask:  # fmt: skip
+        """`batch_dims` None: for any batch (any head); reading the lists then refuses a mask that
+        depends on b (on h)."""
+        made = cls.__new__(cls)
+        made._set(lengths, block_pair(block), mask_mod, device)
+        made._batch_dims = tuple(1 if n is None else n for n in batch_dims)
+        made._broadcast = tuple(n is None for n in batch_dims)
+        made._separate_full = separate_full
+        return made
+
+    @classmethod
+    def from_kv_blocks(
+        cls, kv_num_blocks: Any, kv_indices: Any, full_kv_num_blocks: Any = None,
+        full_kv_indices: Any = None, BLOCK_SIZE: Any = DEFAULT_BLOCK, mask_mod: Any = None,
+        seq_lengths: tuple[int, int] | None = None, compute_q_blocks: bool = True, *,
+        dq_write_order: Any = None, dq_write_order_full: Any = None, dq_kv_order: Any = None,
+    ) -> BlockMask:  # fmt: skip
+        """From block lists; they decide which tiles exist, with or without a mask_mod."""
+        if kv_indices.dim() < 2:
+            raise RuntimeError("BlockMask must have at least 2 dimensions")
+        if dq_kv_order is not None and not isinstance(dq_kv_order, (bool, torch.Tensor)):
+            raise ValueError("dq_kv_order must be a bool, Tensor, or None")
+        block = block_pair(BLOCK_SIZE)
+        if seq_lengths is None:
+            seq_lengths = (kv_indices.shape[-2] * block[0], kv_indices.shape[-1] * block[1])
+        is_tensor = isinstance(dq_kv_order, torch.Tensor)
+        made = cls(
+            seq_lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices,
+            BLOCK_SIZE=block, mask_mod=mask_mod if mask_mod is not None else noop_mask,
+            dq_write_order=dq_write_order, dq_write_order_full=dq_write_order_full,
+            dq_kv_order=dq_kv_order if is_tensor else None,
+            dq_kv_order_spt=None if is_tensor else dq_kv_order,
+        )  # fmt: skip
+        made._transpose = compute_q_blocks
+        if compute_q_blocks:
+            for name in ("q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices"):
+                del made._fields[name]
+        return made
+
+    # The mask and its lists.
+
+    @property
+    def mask_mod(self) -> Any:
+        return self._mask_mod
+
+    @mask_mod.setter
+    def mask_mod(self, mask_mod: Any) -> None:
+        self._make_lists()
+        self._lists_decide = True
+        self._mask_mod = mask_mod
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
+
+    @property
+    def lists_decide(self) -> bool:
+        """Whether kernels must obey the lists; else the mask_mod says everything."""
+        return self._lists_decide
+
+    def _grid(self) -> tuple[int, int]:
+        return tuple(-(-n // block) for n, block in zip(self.seq_lengths, self.BLOCK_SIZE))
+
+    def traced(self) -> Traced:
+        return trace(None, self._mask_mod, device=self._device)
+
+    def _make_lists(self) -> None:
+        if "kv_num_blocks" not in self._fields:
+            self._fields.update(self._kv_lists())
+        columns = self._grid()[1]
+        for prefix in ("", "full_"):
+            if f"{prefix}q_num_blocks" in self._fields:
+                continue
+            pair: tuple[Any, Any] = (None, None)
+            if self._transpose:
+                counts = self._fields.get(f"{prefix}kv_num_blocks")
+                pair = transposed(counts, self._fields.get(f"{prefix}kv_indices"), columns)
+            self._fields[f"{prefix}q_num_blocks"], self._fields[f"{prefix}q_indices"] = pair
+
+    def _kv_lists(self) -> dict[str, Any]:
+        names = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
+        traced = self.traced()
+        batch, heads = self._batch_dims
+        sizes = {
+            "batch": batch, "heads": heads, "q_len": self.seq_lengths[0],
+            "kv_len": self.seq_lengths[1], "q_block": self.BLOCK_SIZE[0],
+            "broadcast_batch": self._broadcast[0], "broadcast_heads": self._broadcast[1],
+        }  # fmt: skip
+        made = _core.MaskMap.build(traced.program, sizes)
+        rows, columns = self._grid()
+        lists = [torch.from_numpy(a) for a in made.block_lists(*self.BLOCK_SIZE)]
+        shaped = []
+        for counts, indices in (lists[:2], lists[2:]):
+            dense = dense_from_lists(counts, indices, columns)
+            shaped.append(dense.expand(batch, heads, rows, columns))
+        if not self._separate_full:
+            partial, full = (shaped[0] | shaped[1]), None
+        else:
+            partial, full = shaped
+        pairs = [*lists_from_dense(partial)]
+        pairs += [None, None] if full is None else [*lists_from_dense(full)]
+        return {
+            name: None if t is None else t.to(self._device) for name, t in zip(names, pairs)
+        }
+
+    # PyTorch's methods.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (*self._batch_dims, *self.seq_lengths)
+
+    def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
+        lengths = tuple(self.seq_lengths) if flatten else (self.seq_lengths,)
+        block = tuple(self.BLOCK_SIZE) if flatten else (self.BLOCK_SIZE,)
+        lists = tuple(getattr(self, name) for name in _LISTS)
+        return (*lengths, *lists, self.dq_kv_order_spt, *block, self.mask_mod)
+
+    def numel(self) -> int:
+        product = 1
+        for extent in self.shape:
+            product *= extent
+        return product
+
+    def sparsity(self) -> float:
+        """Percent of pairs whose block is empty; blocks at the edge count the pairs they have."""
+        total = self.numel()
+        if total == 0:
+            return 0.0
+        dense = self.to_dense().bool()
+        sizes = [
+            torch.full((count,), block, dtype=torch.float64)
+            for count, block in zip(dense.shape[-2:], self.BLOCK_SIZE)
+        ]
+        for size, length, block in zip(sizes, self.seq_lengths, self.BLOCK_SIZE):
+            if len(size) and length % block:
+                size[-1] = length % block
+        covered = (dense.double().cpu() * sizes[0][:, None] * sizes[1]).sum().item()
+        return 100 * (1 - covered / total)
+
+    def to_dense(self) -> torch.Tensor:
+        """Per block 1 where anything may be live, int32 [B, H, q blocks, kv blocks]."""
+        columns = self._grid()[1]
+        dense = dense_from_lists(self.kv_num_blocks, self.kv_indices, columns)
+        if self.full_kv_num_blocks is not None:
+            dense |= dense_from_lists(self.full_kv_num_blocks, self.full_kv_indices, columns)
+        return dense
+
+    def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
+        """The blocks as characters, at most `limit` of the (b, h); grid_size -1: one a block."""
+        return block_picture(self.to_dense(), grid_size, limit)
+
+    def __str__(self) -> str:
+        head = f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, \n"
+        return head + self.to_string().strip() + "\n)"
+
+    def __repr__(self) -> str:
+        def shape(tensor: Any) -> Any:
+            return tensor.shape if tensor is not None else None
+
+        name = getattr(self.mask_mod, "__name__", self.mask_mod)
+        lines = [f"    {field}={shape(getattr(self, field))},\n" for field in _LISTS[:8]]
+        return (
+            "BlockMask(\n" + "".join(lines) + f"    BLOCK_SIZE={self.BLOCK_SIZE},\n"
+            f"    shape={self.shape},\n    sparsity={self.sparsity():.2f}%,\n    mask_mod={name}\n)"
+        )
+
+    def to(self, device: Any) -> BlockMask:
+        """A mask for tensors on `device`; tensors that the mask_mod captured stay where they are."""
+        made = self._copy()
+        made._device = torch.device(device)
+        made._fields = {
+            name: value.to(device) if isinstance(value, torch.Tensor) else value
+            for name, value in self._fields.items()
+        }
+        return made
+
+    def _copy(self) -> BlockMask:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._fields = dict(self._fields)
+        return made
+
+    def _adjust(self, new_q_len: int, new_kv_len: int) -> BlockMask:
+        """The mask cropped (or, where a mask_mod says it all, made anew) to other lengths."""
+        if self._fields.get("dq_kv_order") is not None:
+            raise NotImplementedError("adjusting a BlockMask with tensor dq_kv_order")
+        made = self._copy()
+        made.seq_lengths = (new_q_len, new_kv_len)
+        if not self._lists_decide:
+            made._fields = {}
+            return made
+        rows, columns = made._grid()
+        if rows > self._grid()[0] or columns > self._grid()[1]:
+            raise InvalidArgumentError(
+                "a mask made from lists cannot grow", "_adjust", f"at most {self.seq_lengths}",
+                str((new_q_len, new_kv_len)), "build the lists for the new lengths",
+            )
+        made._fields = {}
+        for prefix in ("", "full_"):
+            counts = self._fields.get(f"{prefix}kv_num_blocks")
+            pair: Any = (None, None)
+            if counts is not None:
+                dense = dense_from_lists(counts, self._fields[f"{prefix}kv_indices"], self._grid()[1])
+                pair = lists_from_dense(dense[..., :rows, :columns])
+            made._fields[f"{prefix}kv_num_blocks"], made._fields[f"{prefix}kv_indices"] = pair
+        return made
+
+    def __getitem__(self, index: Any) -> BlockMask:
+        from ._slicing import sliced
+
+        return sliced(self, index)
+
+    def plot(self, b: int = 0, h: int = 0, cells: int = 64) -> Mask:
+        """A picture of the exact mask: shows itself in notebooks, `.save("mask.svg")` in a file."""
+        sizes = {
+            "batch": self._batch_dims[0], "heads": self._batch_dims[1],
+            "q_len": self.seq_lengths[0], "kv_len": self.seq_lengths[1],
+        }  # fmt: skip
+        return Mask(self.traced(), sizes, cells)
+
+    def __reduce__(self) -> Any:
+        from ._pickling import restored, saved
+
+        return restored, saved(self)

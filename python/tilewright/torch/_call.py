@@ -1,0 +1,124 @@
+"""One attention call on torch tensors: trace, then the kernel at once or through the dispatcher."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .. import _engine
+from .._attention import Result, traced_from
+from .._error import InvalidArgumentError
+from .._trace import Traced
+from . import _ops
+
+_dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
+_functorch = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
+
+
+def refuse_functorch() -> None:
+    interpreter = _functorch() if _functorch is not None else None
+    if interpreter is not None:
+        _ops.refuse_transform(str(interpreter.key()).rpartition(".")[2].lower())
+
+
+def autocast(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+    """Operands as torch.autocast wants matrix products: in its dtype, unless they are fp64."""
+    device = query.device.type
+    if not torch.is_autocast_enabled(device):
+        return query, key, value
+    dtype = torch.get_autocast_dtype(device)
+    return tuple(  # type: ignore[return-value]
+        t.to(dtype) if t.is_floating_point() and t.dtype != torch.float64 else t
+        for t in (query, key, value)
+    )
+
+
+def _is_plain(tensors: Any) -> bool:
+    return all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in tensors)
+
+
+def _is_direct(query: Any, key: Any, value: Any, captures: Any) -> bool:
+    """Whether nobody watches: no gradient, no dispatch mode, no tensor subclass."""
+    tensors = (query, key, value, *captures)
+    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+        return False
+    if _dispatch_modes is None or _dispatch_modes() or torch._C._is_torch_function_mode_enabled():
+        return False
+    return _is_plain(tensors)
+
+
+def _as_tensors(traced: Traced, device: torch.device) -> list[torch.Tensor]:
+    """Captures as tensors; numpy arrays and DLPack objects share their memory."""
+    tensors = []
+    for captured in traced.captures:
+        if not isinstance(captured, torch.Tensor):
+            captured = torch.as_tensor(captured)
+        tensors.append(captured)
+    return tensors
+
+
+def call(
+    traced: Traced, query: Any, key: Any, value: Any, *, scale: Any, lists: Any = (),
+    list_sizes: Any = (), lse: bool = False, max_scores: bool = False, require_fast: bool = False,
+    engine: Any = None,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """out, lse, max_scores; what was not asked for is an empty tensor or more than was asked."""
+    captures = _as_tensors(traced, query.device)
+    if engine is not None or _is_direct(query, key, value, captures):
+        engine = engine or _engine.engine(require_fast)
+        made = _ops.block_lists(lists, list_sizes)
+        return _ops.run_forward(
+            traced.program, query, key, value, scale, made, (lse, max_scores), engine
+        )
+    needs_lse = lse or torch.is_grad_enabled()
+    values = traced.program.number_values
+    integers = [v for v in values if isinstance(v, int)]
+    reals = [v for v in values if isinstance(v, float)]
+    return torch.ops.tilewright.forward(
+        query, key, value, captures, integers, reals, [], list(lists), list(list_sizes),
+        _ops.text_of(traced), scale, needs_lse, max_scores, require_fast,
+    )  # fmt: skip
+
+
+def lists_of(block_lists: Any, q_len: int, kv_len: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """List tensors and their sizes from the mapping that tilewright.attention takes."""
+    if block_lists is None:
+        return (), ()
+    names = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
+    lists = tuple(block_lists[name] for name in names if block_lists.get(name) is not None)
+    size = block_lists.get("block_size", 128)
+    sizes = (size, size) if isinstance(size, int) else tuple(size)
+    return lists, (*block_lists.get("lengths", (q_len, kv_len)), *sizes)
+
+
+def require_operands(query: Any, key: Any, value: Any) -> None:
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        if not isinstance(tensor, torch.Tensor):
+            raise InvalidArgumentError(
+                "query is a torch tensor, this is not", name, "a torch tensor", type(tensor).__name__
+            )
+        if tensor.dim() != 4:
+            raise InvalidArgumentError(
+                "an attention operand must have four axes", name, "[batch, heads, length, dim]",
+                str(list(tensor.shape)), "add the missing axes with extent 1",
+            )
+
+
+def attention(
+    query: Any, key: Any, value: Any, *, score_mod: Any, mask_mod: Any, program: Any, scale: Any,
+    block_lists: Any, return_lse: bool, return_max_scores: bool, require_fast: bool, engine: Any,
+) -> Any:  # fmt: skip
+    """tilewright.attention for torch tensors."""
+    refuse_functorch()
+    require_operands(query, key, value)
+    query, key, value = autocast(query, key, value)
+    traced = traced_from(score_mod, mask_mod, program, device=query.device, dtype=query.dtype)
+    lists, sizes = lists_of(block_lists, query.shape[2], key.shape[2])
+    out, lse, max_scores = call(
+        traced, query, key, value, scale=scale, lists=lists, list_sizes=sizes, lse=return_lse,
+        max_scores=return_max_scores, require_fast=require_fast, engine=engine,
+    )  # fmt: skip
+    if not (return_lse or return_max_scores):
+        return out
+    return Result(out, lse if return_lse else None, max_scores if return_max_scores else None)
