@@ -33,14 +33,17 @@ void require_same_class(const Problem& prepared, const Problem& called) {
 }
 
 /// Runs the flow; a failing call is recorded where the engine was asked to.
-CallReport run_recorded(EngineCore& core, Prepared& prepared, const CallParts& call) {
+CallReport run_recorded(EngineCore& core, Prepared& asked, const CallParts& call) {
+  Prepared& prepared = asked.serving(call);
+  const bool on_host = call.problem.device.kind == DeviceKind::kCpu;
   const std::shared_ptr<const MaskMap> built =
       call.lists == nullptr ? prepared.map(call.program, call.problem) : nullptr;
   std::optional<MaskMap> from_lists;
-  if (call.lists != nullptr && call.lists_map == nullptr)
+  if (on_host && call.lists != nullptr && call.lists_map == nullptr)
     from_lists = MaskMap::from_block_lists(*call.lists);
   const MaskMap* map = built.get();
-  if (call.lists != nullptr) map = call.lists_map != nullptr ? call.lists_map : &*from_lists;
+  if (call.lists_map != nullptr) map = call.lists_map;
+  if (from_lists) map = &*from_lists;
   const analyse::BindingFacts facts = prepared.binding_facts(call.program, call.problem);
   const auto kernel = prepared.kernel(call.program, call.problem, prepared.variant(facts), false);
   const std::size_t workspace_bytes = kernel->launch({.program = call.program,
@@ -50,7 +53,8 @@ CallReport run_recorded(EngineCore& core, Prepared& prepared, const CallParts& c
                                                       .outputs = call.outputs,
                                                       .map = map,
                                                       .lists = call.lists,
-                                                      .host = core.options.host});
+                                                      .host = core.options.host,
+                                                      .stream = call.stream});
   const plan::Plan& plan = prepared.plan();
   CallReport report{
       .kernel = plan.backend + "/" + plan.kernel, .path = {}, .slow_path = !plan.fast};
@@ -90,7 +94,7 @@ void Attention::State::compile_all(bool async) {
 
 void Attention::State::use_lists(const BlockLists& block_lists) {
   lists = block_lists;
-  lists_map = MaskMap::from_block_lists(block_lists);
+  if (problem.device.kind == DeviceKind::kCpu) lists_map = MaskMap::from_block_lists(block_lists);
 }
 
 Attention::Attention(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -114,14 +118,15 @@ void Attention::set(std::string_view number, std::int64_t value) {
 std::size_t Attention::workspace_bytes() const {
   const auto variants = state_->prepared->reachable_variants();
   return state_->prepared->kernel(state_->program, state_->problem, variants.front(), true)
-      ->workspace_bytes(state_->problem);
+      ->workspace_bytes(state_->program, state_->problem);
 }
 
-CallReport Attention::forward(const ForwardInputs& inputs, const ForwardOutputs& outputs) const {
+CallReport Attention::forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
+                              const CallOptions& options) const {
   wait();
   Problem problem = problem_from(inputs, outputs);
   require_same_class(state_->problem, problem);
-  problem.scale = state_->problem.scale;
+  problem.scale = options.scale ? options.scale : state_->problem.scale;
   problem.q_base = state_->problem.q_base;
   problem.kv_base = state_->problem.kv_base;
   if (state_->lists) check_lists(*state_->lists, problem);
@@ -130,7 +135,8 @@ CallReport Attention::forward(const ForwardInputs& inputs, const ForwardOutputs&
                         .inputs = inputs,
                         .outputs = outputs,
                         .lists = state_->lists ? &*state_->lists : nullptr,
-                        .lists_map = state_->lists_map ? &*state_->lists_map : nullptr};
+                        .lists_map = state_->lists_map ? &*state_->lists_map : nullptr,
+                        .stream = options.stream};
   return run_call(*state_->core, *state_->prepared, parts);
 }
 

@@ -17,6 +17,7 @@ struct CallParts {
   const ForwardOutputs& outputs;
   const BlockLists* lists = nullptr;
   const MaskMap* lists_map = nullptr;  ///< the lists as spans, where they are already known
+  void* stream = nullptr;
 };
 
 /// The flow from facts to launch.

@@ -74,8 +74,7 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<State>()) {
   core.options.cache_dir = core.disk->why_memory_only().empty() ? core.disk->folder() : "none";
   if (core.options.cache_dir == "none")
     core.log(LogLevel::kInfo, "kernels stay in memory: " + core.disk->why_memory_only());
-  core.backends =
-      backends::make_backends({.threads = core.options.threads, .cpu_isa = core.options.cpu_isa});
+  core.backends = backends::make_backends(backend_options(core.options, config));
 }
 
 Engine::~Engine() = default;
@@ -105,8 +104,14 @@ CallReport Engine::attention(const Program& program, const ForwardInputs& inputs
                         .problem = problem,
                         .inputs = inputs,
                         .outputs = outputs,
-                        .lists = options.block_lists};
+                        .lists = options.block_lists,
+                        .lists_map = nullptr,
+                        .stream = options.stream};
   return run_call(*state_->core, *state_->prepare(program, problem), parts);
+}
+
+void Engine::check_device_errors() const {
+  for (const auto& backend : state_->core->backends) backend->check_errors();
 }
 
 EngineStats Engine::stats() const { return state_->core->stats.read(); }

@@ -34,7 +34,8 @@ typedef enum tw_status {
   TW_TRACE = 6,
   TW_COMPILE_FORBIDDEN = 7,
   TW_IO = 8,
-  TW_INTERNAL = 9
+  TW_INTERNAL = 9,
+  TW_DEVICE = 10
 } tw_status;
 
 typedef enum tw_dtype {
