@@ -129,8 +129,7 @@ Prepared& Prepared::serving(const CallParts& call) {
   std::unique_ptr<Prepared>& sibling = siblings_[index];
   if (!sibling) {
     sibling = std::make_unique<Prepared>(core_, call.program, call.problem, demands);
-    if (demands.any_layout)
-      sibling->plan_.reasons.insert(sibling->plan_.reasons.begin(), reason);
+    if (demands.any_layout) sibling->plan_.reasons.insert(sibling->plan_.reasons.begin(), reason);
   }
   return *sibling;
 }

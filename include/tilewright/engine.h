@@ -56,10 +56,10 @@ struct EngineOptions {
   bool require_fast = false;  ///< refuse kernels that a slower path would have to serve
   bool checked = false;       ///< device kernels report bad subscripts and divisors, see
                               ///< check_device_errors() (also TILEWRIGHT_CHECKED)
-  std::string nvrtc;          ///< "": searched for; a libnvrtc or its folder (also TILEWRIGHT_NVRTC)
-  std::string cuda_driver;    ///< "": libcuda.so.1 (also TILEWRIGHT_CUDA_DRIVER)
-  std::string kernel_dir;     ///< "": the kernel sources inside the library; a folder that holds
-                              ///< kernels/cuda's files instead (also TILEWRIGHT_KERNEL_DIR)
+  std::string nvrtc;        ///< "": searched for; a libnvrtc or its folder (also TILEWRIGHT_NVRTC)
+  std::string cuda_driver;  ///< "": libcuda.so.1 (also TILEWRIGHT_CUDA_DRIVER)
+  std::string kernel_dir;   ///< "": the kernel sources inside the library; a folder that holds
+                            ///< kernels/cuda's files instead (also TILEWRIGHT_KERNEL_DIR)
   HostServices host;
 };
 
@@ -102,7 +102,8 @@ struct CallOptions {
   std::optional<double> scale;  ///< Attention::forward: absent keeps the prepared scale
   const BlockLists* block_lists =
       nullptr;  ///< authoritative tile sets (semantics R3); of Engine::attention only
-  void* stream = nullptr;  ///< CUstream (cudaStream_t) of the tensors' device; null: the default one
+  void* stream =
+      nullptr;  ///< CUstream (cudaStream_t) of the tensors' device; null: the default one
 };
 
 /// A prepared attention: kernels compiled, captures and numbers rebindable by name. Calls from many

@@ -89,8 +89,8 @@ class Backend {
   virtual std::string_view name() const noexcept = 0;
   virtual TargetInfo info() const = 0;
   virtual plan::Limits limits(const LimitsRequest& request) const = 0;
-  /// Why the planned kernel cannot read or write these tensors where they lie, so that a row for any
-  /// layout must; empty where it can.
+  /// Why the planned kernel cannot read or write these tensors where they lie, so that a row for
+  /// any layout must; empty where it can.
   virtual std::string layout_rejection(const plan::Plan& plan, const ForwardInputs& inputs,
                                        const ForwardOutputs& outputs) const {
     static_cast<void>(plan), static_cast<void>(inputs), static_cast<void>(outputs);
@@ -114,7 +114,7 @@ struct BackendOptions {
   std::string cuda_driver;
   std::string nvrtc;
   std::string kernel_dir;
-  std::string virtual_env;                ///< a Python environment that may hold NVRTC
+  std::string virtual_env;                 ///< a Python environment that may hold NVRTC
   std::vector<std::string> cuda_toolkits;  ///< folders that the environment names
 };
 

@@ -10,6 +10,7 @@
 #include "backends/cuda/emit/emit.h"
 #include "backends/cuda/launch/hopper_launch.h"
 #include "backends/cuda/launch/portable_launch.h"
+#include "backends/cuda/launch/pyramid_launch.h"
 #include "backends/cuda/runtime.h"
 #include "base/check.h"
 #include "tilewright/error.h"
@@ -117,9 +118,8 @@ class CudaBackend final : public backends::Backend {
                       .captures = {}};
     for (const ir::CaptureSlot& slot : request.program.captures())
       parts.captures.push_back(slot.name);
-    auto kernel =
-        std::make_shared<const CudaKernel>(runtime_->gpu(request.problem.device.ordinal), binary,
-                                           std::move(parts), request.program);
+    auto kernel = std::make_shared<const CudaKernel>(runtime_->gpu(request.problem.device.ordinal),
+                                                     binary, std::move(parts), request.program);
     if (request.variant.reports) remember(kernel);
     return kernel;
   }
@@ -164,6 +164,7 @@ class CudaBackend final : public backends::Backend {
   }
 
   backends::Source source_of(const backends::EmitRequest& request, ForwardSource source) const {
+    if (!source.pyramids.empty()) source.text += pyramid_kernel_text(source.kernel_name);
     return {.kernel_name = std::move(source.kernel_name),
             .text = runtime_->sources().inlined(source.text),
             .toolchain = toolchain_text(runtime_->nvrtc(), target_of(request))};

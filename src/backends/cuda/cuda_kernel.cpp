@@ -7,6 +7,7 @@
 #include "backends/cuda/device/workspace.h"
 #include "backends/cuda/launch/hopper_launch.h"
 #include "backends/cuda/launch/portable_launch.h"
+#include "backends/cuda/launch/pyramid_launch.h"
 #include "tilewright/error.h"
 
 namespace tilewright::cuda {
@@ -21,9 +22,7 @@ class BlockBytes {
   explicit BlockBytes(std::size_t size) : size_(size) {
     if (size > inline_.size()) heap_.resize(size);
   }
-  std::span<std::byte> bytes() {
-    return {heap_.empty() ? inline_.data() : heap_.data(), size_};
-  }
+  std::span<std::byte> bytes() { return {heap_.empty() ? inline_.data() : heap_.data(), size_}; }
 
  private:
   alignas(16) std::array<std::byte, 2048> inline_;
@@ -62,9 +61,13 @@ void CudaKernel::load(const backends::Binary& binary) {
                "cuModuleLoadDataEx", parts_.kernel_name);
   driver.check(driver.module_function(&function_, module_, parts_.kernel_name.c_str()),
                "cuModuleGetFunction", parts_.kernel_name);
-  driver.check(driver.function_set(function_, kMaxDynamicShared,
-                                   static_cast<int>(parts_.shared_bytes)),
-               "cuFuncSetAttribute", parts_.kernel_name);
+  if (!parts_.pyramids.empty())
+    driver.check(driver.module_function(&pyramid_function_, module_,
+                                        pyramid_kernel_name(parts_.kernel_name).c_str()),
+                 "cuModuleGetFunction", parts_.kernel_name);
+  driver.check(
+      driver.function_set(function_, kMaxDynamicShared, static_cast<int>(parts_.shared_bytes)),
+      "cuFuncSetAttribute", parts_.kernel_name);
 }
 
 CudaKernel::~CudaKernel() {
@@ -82,8 +85,7 @@ std::size_t CudaKernel::workspace_bytes(const Program& program, const Problem&) 
   std::size_t bytes = 0;
   for (const PyramidRequest& request : parts_.pyramids) {
     const TensorView& table = program.bindings().captures[request.capture];
-    bytes += static_cast<std::size_t>(pyramid_shape(table, request.axis).cells *
-                                      PyramidShape::kCellBytes);
+    bytes += pyramid_bytes(pyramid_shape(table, request.axis));
   }
   return bytes;
 }
@@ -102,11 +104,8 @@ std::size_t CudaKernel::launch(const backends::Launch& launch) const {
 
 void CudaKernel::enqueue(const backends::Launch& launch, Workspace& workspace) const {
   const DeviceAddress error = faults_ ? faults_->address() : 0;
-  const LaunchSite site{.launch = launch,
-                        .row = parts_.row,
-                        .gpu = *gpu_,
-                        .workspace = workspace,
-                        .error = error};
+  const LaunchSite site{
+      .launch = launch, .row = parts_.row, .gpu = *gpu_, .workspace = workspace, .error = error};
   union {
     params::Hopper hopper;
     params::Portable portable;
@@ -116,12 +115,15 @@ void CudaKernel::enqueue(const backends::Launch& launch, Workspace& workspace) c
     grid = fill_hopper(site, params.hopper);
   else
     grid = fill_portable(site, params.portable = {});
+  const std::vector<PyramidBinding> pyramids =
+      build_pyramids(site, pyramid_function_, parts_.pyramids);
   BlockBytes block(block_.bytes());
   pack(block_,
        {.program = launch.program.structure(),
         .bindings = launch.program.bindings(),
         .problem = launch.problem,
-        .error = reinterpret_cast<void*>(error)},
+        .error = reinterpret_cast<void*>(error),
+        .pyramids = pyramids},
        block.bytes());
   void* arguments[] = {&params, block.bytes().data()};
   const DriverStatus status = gpu_->driver().launch(

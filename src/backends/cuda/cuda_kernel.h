@@ -45,7 +45,8 @@ class CudaKernel final : public backends::Kernel {
   BlockLayout block_;
   ModuleHandle module_ = nullptr;
   FunctionHandle function_ = nullptr;
-  std::unique_ptr<FaultRecord> faults_;  ///< in checked mode
+  FunctionHandle pyramid_function_ = nullptr;  ///< null where no table decides tiles
+  std::unique_ptr<FaultRecord> faults_;        ///< in checked mode
 };
 
 }  // namespace tilewright::cuda

@@ -38,13 +38,13 @@ const Nvrtc& Runtime::nvrtc() {
   if (choice.nvrtc) return *choice.nvrtc;
   std::string tried;
   for (const std::string& line : choice.tried) tried += "\n    " + line;
-  throw Error({.code = ErrorCode::kUnsupported,
-               .what = "the CUDA backend has no compiler",
-               .where = "libnvrtc",
-               .expected = "NVRTC of the driver's CUDA " + std::to_string(driver().major()) +
-                           " or older",
-               .got = tried.empty() ? "none found" : tried,
-               .hint = "pip install nvidia-cuda-nvrtc, or name one with TILEWRIGHT_NVRTC"});
+  throw Error(
+      {.code = ErrorCode::kUnsupported,
+       .what = "the CUDA backend has no compiler",
+       .where = "libnvrtc",
+       .expected = "NVRTC of the driver's CUDA " + std::to_string(driver().major()) + " or older",
+       .got = tried.empty() ? "none found" : tried,
+       .hint = "pip install nvidia-cuda-nvrtc, or name one with TILEWRIGHT_NVRTC"});
 }
 
 const KernelSources& Runtime::sources() {

@@ -30,12 +30,13 @@ int number_after(std::string_view lines, std::string_view name) {
 }
 
 [[noreturn]] void raise_no_target(const Nvrtc& nvrtc, const DeviceFacts& device) {
-  throw Error({.code = ErrorCode::kUnsupported,
-               .what = "NVRTC " + nvrtc.version_text() + " cannot compile for this device",
-               .where = device.name,
-               .expected = "sm_" + std::to_string(device.capability()) + " or an older architecture",
-               .got = "architectures from sm_" + std::to_string(nvrtc.architectures().front()),
-               .hint = "choose another NVRTC with TILEWRIGHT_NVRTC"});
+  throw Error(
+      {.code = ErrorCode::kUnsupported,
+       .what = "NVRTC " + nvrtc.version_text() + " cannot compile for this device",
+       .where = device.name,
+       .expected = "sm_" + std::to_string(device.capability()) + " or an older architecture",
+       .got = "architectures from sm_" + std::to_string(nvrtc.architectures().front()),
+       .hint = "choose another NVRTC with TILEWRIGHT_NVRTC"});
 }
 
 }  // namespace
@@ -65,7 +66,10 @@ std::string toolchain_text(const Nvrtc& nvrtc, const CompileTarget& target) {
   return text;
 }
 
-KernelUsage usage_from_log(const std::string& kernel, const std::string& log) {
+KernelUsage usage_from_log(const std::string& kernel, const std::string& whole_log) {
+  // The log tells of each kernel of a source after naming it.
+  const std::size_t begin = whole_log.find("'" + kernel + "'");
+  const std::string log = begin == std::string::npos ? whole_log : whole_log.substr(begin);
   return {.kernel = kernel,
           .registers = number_before(log, " registers"),
           .stack_bytes = number_before(log, " bytes stack frame"),

@@ -68,8 +68,8 @@ PoolHandle Gpu::pool() {
 
 DeviceAddress Gpu::allocate(std::size_t bytes, StreamHandle stream) {
   DeviceAddress address = 0;
-  driver_->check(driver_->pool_allocate(&address, bytes, pool(), stream),
-                 "cuMemAllocFromPoolAsync", std::to_string(bytes) + " bytes of workspace");
+  driver_->check(driver_->pool_allocate(&address, bytes, pool(), stream), "cuMemAllocFromPoolAsync",
+                 std::to_string(bytes) + " bytes of workspace");
   return address;
 }
 

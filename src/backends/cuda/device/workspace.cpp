@@ -25,8 +25,8 @@ DeviceAddress Workspace::take(std::size_t bytes) {
     throw Error({.code = ErrorCode::kDevice,
                  .what = "the caller's allocator gave no workspace",
                  .where = "HostServices::allocate_device",
-                 .expected = std::to_string(bytes) + " bytes on cuda:" +
-                             std::to_string(gpu_.facts().ordinal),
+                 .expected = std::to_string(bytes) +
+                             " bytes on cuda:" + std::to_string(gpu_.facts().ordinal),
                  .got = "null",
                  .hint = "Attention::workspace_bytes() tells the need beforehand"});
   pieces_.push_back(piece);

@@ -31,8 +31,7 @@ std::string Driver::missing_symbol() {
   read(error_string, "cuGetErrorString")(device_count, "cuDeviceGetCount");
   read(device_get, "cuDeviceGet")(device_name, "cuDeviceGetName");
   read(device_attribute, "cuDeviceGetAttribute");
-  read(context_retain, "cuDevicePrimaryCtxRetain")(context_release,
-                                                   "cuDevicePrimaryCtxRelease_v2");
+  read(context_retain, "cuDevicePrimaryCtxRetain")(context_release, "cuDevicePrimaryCtxRelease_v2");
   read(context_current, "cuCtxGetCurrent")(context_push, "cuCtxPushCurrent_v2");
   read(context_pop, "cuCtxPopCurrent_v2")(context_synchronize, "cuCtxSynchronize");
   read(module_load, "cuModuleLoadDataEx")(module_unload, "cuModuleUnload");

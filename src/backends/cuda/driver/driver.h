@@ -63,8 +63,8 @@ struct DriverTable {
   DriverStatus (*context_push)(ContextHandle context);
   DriverStatus (*context_pop)(ContextHandle* context);
   DriverStatus (*context_synchronize)();
-  DriverStatus (*module_load)(ModuleHandle* module, const void* image, unsigned count,
-                              int* options, void** values);
+  DriverStatus (*module_load)(ModuleHandle* module, const void* image, unsigned count, int* options,
+                              void** values);
   DriverStatus (*module_unload)(ModuleHandle module);
   DriverStatus (*module_function)(FunctionHandle* function, ModuleHandle module, const char* name);
   DriverStatus (*function_set)(FunctionHandle function, int attribute, int value);
@@ -119,8 +119,7 @@ class Driver : public DriverTable {
 
  private:
   explicit Driver(DynamicLibrary library) : DriverTable(), library_(std::move(library)) {}
-  [[noreturn]] void raise(DriverStatus status, const char* function,
-                          std::string_view where) const;
+  [[noreturn]] void raise(DriverStatus status, const char* function, std::string_view where) const;
   std::string missing_symbol();
   std::string initialise();
 

@@ -19,8 +19,7 @@ std::string store_rejection(const TensorView& out) {
     return "out has column stride " + std::to_string(out.strides[3]) + ", not 1";
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (stride_of(out, axis) % 8 != 0)
-      return "out has stride " + std::to_string(out.strides[axis]) +
-             ", no multiple of 8 elements";
+      return "out has stride " + std::to_string(out.strides[axis]) + ", no multiple of 8 elements";
   return {};
 }
 
@@ -53,16 +52,15 @@ void encode_inputs(const LaunchSite& site, params::Hopper& params) {
   const bool has_keys = element_count(inputs.key.shape) != 0;
   const auto kv_rows = static_cast<std::uint32_t>(site.row.kv_rows);
   encode_tensor_map(driver, has_keys ? inputs.key : inputs.query, kv_rows, "key", params.key);
-  encode_tensor_map(driver, has_keys ? inputs.value : inputs.query, kv_rows, "value",
-                    params.value);
+  encode_tensor_map(driver, has_keys ? inputs.value : inputs.query, kv_rows, "value", params.value);
 }
 
 }  // namespace
 
 std::string hopper_layout_rejection(const ForwardInputs& inputs, const ForwardOutputs& outputs) {
-  for (const auto& [tensor, name] : {std::pair(&inputs.query, "query"),
-                                     std::pair(&inputs.key, "key"),
-                                     std::pair(&inputs.value, "value")}) {
+  for (const auto& [tensor, name] :
+       {std::pair(&inputs.query, "query"), std::pair(&inputs.key, "key"),
+        std::pair(&inputs.value, "value")}) {
     if (element_count(tensor->shape) == 0) continue;
     if (std::string reason = tensor_map_rejection(*tensor, name); !reason.empty()) return reason;
   }
@@ -102,8 +100,8 @@ Grid fill_hopper(const LaunchSite& site, params::Hopper& params) {
   const double scale = problem.scale_or_default();
   params.scale = static_cast<float>(scale);
   params.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
-  return {.x = static_cast<unsigned>(
-              std::min<std::int64_t>(items, site.gpu.facts().multiprocessors))};
+  return {
+      .x = static_cast<unsigned>(std::min<std::int64_t>(items, site.gpu.facts().multiprocessors))};
 }
 
 }  // namespace tilewright::cuda

@@ -55,12 +55,11 @@ params::PortableSchedule schedule_of(const LaunchSite& site) {
           .items = static_cast<std::int32_t>(heads * q_tiles),
           .q_tiles = static_cast<std::int32_t>(q_tiles),
           .item_rows = site.row.q_rows,
-          .section_heads =
-              section_heads({.q_tiles = q_tiles,
-                             .group_heads = problem.group() / pack,
-                             .heads = heads,
-                             .multiprocessors = site.gpu.facts().multiprocessors,
-                             .uneven = masked}),
+          .section_heads = section_heads({.q_tiles = q_tiles,
+                                          .group_heads = problem.group() / pack,
+                                          .heads = heads,
+                                          .multiprocessors = site.gpu.facts().multiprocessors,
+                                          .uneven = masked}),
           .last_tile_first = masked ? 1 : 0,
           .splits = 1,
           .split_keys = static_cast<std::int32_t>(problem.kv_len)};
@@ -69,9 +68,9 @@ params::PortableSchedule schedule_of(const LaunchSite& site) {
 }  // namespace
 
 std::string portable_layout_rejection(std::int64_t copy_bytes, const ForwardInputs& inputs) {
-  for (const auto& [tensor, name] : {std::pair(&inputs.query, "query"),
-                                     std::pair(&inputs.key, "key"),
-                                     std::pair(&inputs.value, "value")}) {
+  for (const auto& [tensor, name] :
+       {std::pair(&inputs.query, "query"), std::pair(&inputs.key, "key"),
+        std::pair(&inputs.value, "value")}) {
     if (element_count(tensor->shape) == 0 || allows_copies(*tensor, copy_bytes)) continue;
     return std::string(name) + " lies at no multiples of " + std::to_string(copy_bytes) +
            " bytes: strides " + to_string(tensor->strides);

@@ -5,7 +5,8 @@
 
 namespace tilewright::cuda {
 
-/// Why a portable row that copies `copy_bytes` at a time cannot read these tensors; empty where it can.
+/// Why a portable row that copies `copy_bytes` at a time cannot read these tensors; empty where it
+/// can.
 std::string portable_layout_rejection(std::int64_t copy_bytes, const ForwardInputs& inputs);
 
 /// Fills the parameters; no workspace, no counters.

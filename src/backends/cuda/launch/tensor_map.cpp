@@ -14,8 +14,8 @@ constexpr std::int64_t kStrideLimitBytes = std::int64_t{1} << 40;
 constexpr std::int64_t kExtentLimit = (std::int64_t{1} << 31) - (1 << 10);
 constexpr const char* kAxes[] = {"batch", "head", "row", "column"};
 
-constexpr int kFloat16 = 6;    // CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-constexpr int kBFloat16 = 9;   // CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+constexpr int kFloat16 = 6;     // CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+constexpr int kBFloat16 = 9;    // CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
 constexpr int kSwizzle128 = 3;  // CU_TENSOR_MAP_SWIZZLE_128B
 constexpr int kPromote128 = 2;  // CU_TENSOR_MAP_L2_PROMOTION_L2_128B
 

@@ -84,8 +84,8 @@ std::string Nvrtc::version_text() const {
 
 CompileResult Nvrtc::compile(const CompileJob& job) const {
   ProgramHandle program = nullptr;
-  if (const int status = table_.create(&program, job.text.c_str(), job.file_name.c_str(), 0,
-                                       nullptr, nullptr);
+  if (const int status =
+          table_.create(&program, job.text.c_str(), job.file_name.c_str(), 0, nullptr, nullptr);
       status != 0)
     return {.succeeded = false, .bytes = {}, .log = table_.error_string(status)};
   std::vector<const char*> options;
@@ -104,8 +104,8 @@ CompileResult Nvrtc::compile(const CompileJob& job) const {
   result.log = read(table_.log_size, table_.log);
   while (!result.log.empty() && result.log.back() == '\0') result.log.pop_back();
   if (result.succeeded)
-    result.bytes = job.to_ptx ? read(table_.ptx_size, table_.ptx)
-                              : read(table_.cubin_size, table_.cubin);
+    result.bytes =
+        job.to_ptx ? read(table_.ptx_size, table_.ptx) : read(table_.cubin_size, table_.cubin);
   else if (result.log.empty())
     result.log = table_.error_string(status);
   table_.destroy(&program);

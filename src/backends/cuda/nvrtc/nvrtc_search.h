@@ -29,9 +29,9 @@ struct NvrtcChoice {
   std::vector<std::string> tried;      ///< one line a rejected place
 };
 
-/// Looks in this order: the chosen one (nothing else is tried then), one already loaded, PyPI wheels
-/// (nvidia/cu<major>, nvidia/cuda_nvrtc), toolkits, the loader's own path. Never takes one whose CUDA
-/// major is newer than the driver's.
+/// Looks in this order: the chosen one (nothing else is tried then), one already loaded, PyPI
+/// wheels (nvidia/cu<major>, nvidia/cuda_nvrtc), toolkits, the loader's own path. Never takes one
+/// whose CUDA major is newer than the driver's.
 NvrtcChoice find_nvrtc(const NvrtcPlaces& places, int driver_major);
 
 }  // namespace tilewright::cuda
