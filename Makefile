@@ -1,6 +1,7 @@
 # Thin names over scripts/.
-.PHONY: demo test bench format
+.PHONY: demo test test-gpu bench format
 demo: ; @scripts/demo.sh
 test: ; @scripts/test.sh $(CTEST_ARGS)
+test-gpu: ; @scripts/test_gpu.sh $(GPU_ARGS)
 bench: ; @scripts/bench.sh $(BENCH_ARGS)
 format: ; @scripts/format.sh

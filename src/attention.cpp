@@ -32,16 +32,18 @@ void require_same_class(const Problem& prepared, const Problem& called) {
                        "dims and device may not"});
 }
 
-/// Spans of a call that brought none.
+/// Spans of a call that brought none; a device's kernels walk the lists themselves.
 std::shared_ptr<const MaskMap> own_map(Prepared& prepared, const CallParts& call) {
   if (call.lists == nullptr) return prepared.map(call.program, call.problem);
+  if (call.problem.device.kind != DeviceKind::kCpu) return nullptr;
   return std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
 }
 
 }  // namespace
 
-CallReport run_call(EngineCore& core, Prepared& prepared, const CallParts& call) {
+CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
   check_call(call.program, call.problem, call.outputs);
+  Prepared& prepared = asked.serving(call);
   const std::shared_ptr<const MaskMap> own =
       call.map == nullptr ? own_map(prepared, call) : nullptr;
   const analyse::BindingFacts facts = prepared.binding_facts(call.program, call.problem);
@@ -54,7 +56,8 @@ CallReport run_call(EngineCore& core, Prepared& prepared, const CallParts& call)
                       .outputs = call.outputs,
                       .map = call.map != nullptr ? call.map : own.get(),
                       .lists = call.lists,
-                      .host = core.options.host});
+                      .host = core.options.host,
+                      .stream = call.stream});
   const plan::Plan& plan = prepared.plan();
   CallReport report{
       .kernel = plan.backend + "/" + plan.kernel, .path = {}, .slow_path = !plan.fast};
@@ -76,7 +79,7 @@ void Attention::State::compile_all(bool async) {
 
 void Attention::State::use_lists(const BlockLists& block_lists) {
   lists = block_lists;
-  lists_map = MaskMap::from_block_lists(block_lists);
+  if (problem.device.kind == DeviceKind::kCpu) lists_map = MaskMap::from_block_lists(block_lists);
 }
 
 Attention::Attention(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -100,23 +103,21 @@ void Attention::set(std::string_view number, std::int64_t value) {
 std::size_t Attention::workspace_bytes() const {
   const auto variants = state_->prepared->reachable_variants();
   return state_->prepared->kernel(state_->program, state_->problem, variants.front(), true)
-      ->workspace_bytes(state_->problem);
+      ->workspace_bytes(state_->program, state_->problem);
 }
 
-CallReport Attention::forward(const ForwardInputs& inputs, const ForwardOutputs& outputs) const {
-  return state_->forward(inputs, outputs, nullptr);
-}
 CallReport Attention::forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
-                              const MaskMap& map) const {
-  return state_->forward(inputs, outputs, &map);
+                              const CallOptions& options) const {
+  return state_->forward(inputs, outputs, options);
 }
 
 CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
-                                     const MaskMap* map) const {
+                                     const CallOptions& options) const {
+  const std::optional<double> scale = options.scale ? options.scale : problem.scale;
   const FailedCall attempt{.program = program,
                            .inputs = &inputs,
                            .outputs = &outputs,
-                           .scale = problem.scale,
+                           .scale = scale,
                            .q_base = problem.q_base,
                            .kv_base = problem.kv_base,
                            .lists = lists ? &*lists : nullptr};
@@ -124,18 +125,20 @@ CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardO
     compiled.get();
     Problem called = problem_from(inputs, outputs);
     require_same_class(problem, called);
-    called.scale = problem.scale;
+    called.scale = scale;
     called.q_base = problem.q_base;
     called.kv_base = problem.kv_base;
     if (lists) check_lists(*lists, called);
-    if (map != nullptr) check_map(*map, lists.has_value(), program, called);
+    if (options.mask_map != nullptr)
+      check_map(*options.mask_map, lists.has_value(), program, called);
     return run_call(*core, *prepared,
                     {.program = program,
                      .problem = called,
                      .inputs = inputs,
                      .outputs = outputs,
                      .lists = lists ? &*lists : nullptr,
-                     .map = lists_map ? &*lists_map : map});
+                     .map = lists_map ? &*lists_map : options.mask_map,
+                     .stream = options.stream});
   });
 }
 

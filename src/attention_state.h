@@ -17,6 +17,7 @@ struct CallParts {
   const ForwardOutputs& outputs;
   const BlockLists* lists = nullptr;
   const MaskMap* map = nullptr;  ///< spans of the lists or of the mask, where they are known
+  void* stream = nullptr;
 };
 
 /// The flow from facts to launch.
@@ -34,7 +35,7 @@ struct Attention::State {
   void compile_all(bool async);
   void use_lists(const BlockLists& block_lists);
   CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
-                     const MaskMap* map) const;
+                     const CallOptions& options) const;
 
   std::shared_ptr<EngineCore> core;
   std::shared_ptr<Prepared> prepared;

@@ -88,6 +88,10 @@ tw_status tw_engine_stats(const tw_engine* engine, tw_stats* stats) {
   });
 }
 
+tw_status tw_engine_check(const tw_engine* engine) {
+  return guard([&] { required(engine, "engine").engine.check_device_errors(); });
+}
+
 tw_status tw_program_parse(const char* text, size_t bytes, tw_program** program) {
   return guard([&] {
     required(program, "program") = nullptr;
@@ -139,6 +143,16 @@ tw_status tw_forward(tw_engine* engine, const tw_program* program, const tw_inpu
   });
 }
 
+tw_status tw_forward_with(tw_engine* engine, const tw_program* program, const tw_inputs* inputs,
+                          const tw_outputs* outputs, const tw_call_options* options) {
+  return guard([&] {
+    required(engine, "engine")
+        .engine.attention(
+            required(program, "program").program, inputs_of(required(inputs, "inputs")),
+            outputs_of(required(outputs, "outputs")), options_of(sized_copy(options, "options")));
+  });
+}
+
 tw_status tw_attention_prepare(tw_engine* engine, const tw_program* program,
                                const tw_problem* problem, int32_t asynchronous,
                                tw_attention** attention) {
@@ -186,6 +200,22 @@ tw_status tw_attention_forward(const tw_attention* attention, const tw_inputs* i
     required(attention, "attention")
         .attention.forward(inputs_of(required(inputs, "inputs")),
                            outputs_of(required(outputs, "outputs")));
+  });
+}
+
+tw_status tw_attention_forward_with(const tw_attention* attention, const tw_inputs* inputs,
+                                    const tw_outputs* outputs, const tw_call_options* options) {
+  return guard([&] {
+    required(attention, "attention")
+        .attention.forward(inputs_of(required(inputs, "inputs")),
+                           outputs_of(required(outputs, "outputs")),
+                           options_of(sized_copy(options, "options")));
+  });
+}
+
+tw_status tw_attention_workspace_bytes(const tw_attention* attention, size_t* bytes) {
+  return guard([&] {
+    required(bytes, "bytes") = required(attention, "attention").attention.workspace_bytes();
   });
 }
 

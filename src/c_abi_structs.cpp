@@ -29,6 +29,18 @@ std::int64_t or_default(std::int64_t value, std::int64_t otherwise) {
   return value == 0 ? otherwise : value;
 }
 
+void add_device_memory(HostServices& host, const tw_engine_options& options) {
+  void* user = options.user;
+  host.allocate_device = [f = options.allocate_device, user](std::size_t bytes, Device device,
+                                                             void* stream) {
+    return f(user, bytes, static_cast<tw_device>(device.kind), device.ordinal, stream);
+  };
+  host.deallocate_device = [f = options.deallocate_device, user](void* memory, std::size_t bytes,
+                                                                 Device device, void* stream) {
+    f(user, memory, bytes, static_cast<tw_device>(device.kind), device.ordinal, stream);
+  };
+}
+
 HostServices host_of(const tw_engine_options& options) {
   HostServices host;
   void* user = options.user;
@@ -55,6 +67,11 @@ HostServices host_of(const tw_engine_options& options) {
           const_cast<Body*>(&body));
     };
   }
+  if ((options.allocate_device == nullptr) != (options.deallocate_device == nullptr)) {
+    raise_argument("options", "has one of allocate_device and deallocate_device", "both or neither",
+                   "one");
+  }
+  if (options.allocate_device != nullptr) add_device_memory(host, options);
   return host;
 }
 
@@ -109,6 +126,10 @@ EngineOptions options_of(const tw_engine_options& options) {
   result.cpu_isa = text_of(options.cpu_isa);
   result.cache_dir = text_of(options.cache_dir);
   result.record_dir = text_of(options.record_dir);
+  result.checked = options.checked != 0;
+  result.nvrtc = text_of(options.nvrtc);
+  result.cuda_driver = text_of(options.cuda_driver);
+  result.kernel_dir = text_of(options.kernel_dir);
   result.host = host_of(options);
   return result;
 }
@@ -132,6 +153,18 @@ Problem problem_of(const tw_problem& problem) {
   result.kv_base = problem.kv_base;
   result.outputs.lse = problem.with_lse != 0;
   result.outputs.max_scores = problem.with_max_scores != 0;
+  if (problem.device < TW_CPU || problem.device > TW_CUDA) {
+    raise_argument("problem", "is on an unknown device", "a tw_device",
+                   std::to_string(problem.device));
+  }
+  result.device = {static_cast<DeviceKind>(problem.device), problem.device_ordinal};
+  return result;
+}
+
+CallOptions options_of(const tw_call_options& options) {
+  CallOptions result;
+  if (options.scale != nullptr) result.scale = *options.scale;
+  result.stream = options.stream;
   return result;
 }
 

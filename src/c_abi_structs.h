@@ -43,6 +43,7 @@ ForwardInputs inputs_of(const tw_inputs& inputs);
 ForwardOutputs outputs_of(const tw_outputs& outputs);
 EngineOptions options_of(const tw_engine_options& options);
 Problem problem_of(const tw_problem& problem);
+CallOptions options_of(const tw_call_options& options);
 MaskMapOptions options_of(const tw_mask_map_options& options);
 
 }  // namespace tilewright::c_abi

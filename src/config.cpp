@@ -55,7 +55,14 @@ Config read_config() {
           .record_dir = text_of("TILEWRIGHT_RECORD"),
           .record_data = switch_of("TILEWRIGHT_RECORD_DATA"),
           .backend = text_of("TILEWRIGHT_BACKEND"),
-          .threads = count_of("TILEWRIGHT_THREADS")};
+          .threads = count_of("TILEWRIGHT_THREADS"),
+          .checked = switch_of("TILEWRIGHT_CHECKED"),
+          .nvrtc = text_of("TILEWRIGHT_NVRTC"),
+          .cuda_driver = text_of("TILEWRIGHT_CUDA_DRIVER"),
+          .kernel_dir = text_of("TILEWRIGHT_KERNEL_DIR"),
+          .virtual_env = text_of("VIRTUAL_ENV"),
+          .cuda_home = text_of("CUDA_HOME"),
+          .cuda_path = text_of("CUDA_PATH")};
 }
 
 EngineOptions with_config(EngineOptions options, const Config& config) {
@@ -63,9 +70,26 @@ EngineOptions with_config(EngineOptions options, const Config& config) {
   fill(options.cache_dir, config.cache_dir);
   fill(options.record_dir, config.record_dir);
   fill(options.backend, config.backend);
+  fill(options.nvrtc, config.nvrtc);
+  fill(options.cuda_driver, config.cuda_driver);
+  fill(options.kernel_dir, config.kernel_dir);
+  options.checked = options.checked || config.checked;
   options.record_data = options.record_data || config.record_data;
   if (options.threads == 0) options.threads = config.threads;
   return options;
+}
+
+backends::BackendOptions backend_options(const EngineOptions& options, const Config& config) {
+  backends::BackendOptions result{.threads = options.threads,
+                                  .cpu_isa = options.cpu_isa,
+                                  .cuda_driver = options.cuda_driver,
+                                  .nvrtc = options.nvrtc,
+                                  .kernel_dir = options.kernel_dir,
+                                  .virtual_env = config.virtual_env,
+                                  .cuda_toolkits = {}};
+  for (const std::string& toolkit : {config.cuda_home, config.cuda_path})
+    if (!toolkit.empty()) result.cuda_toolkits.push_back(toolkit);
+  return result;
 }
 
 }  // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "backends/contract/backend.h"
 #include "tilewright/engine.h"
 
 namespace tilewright {
@@ -18,6 +19,13 @@ struct Config {
   bool record_data = false;    ///< TILEWRIGHT_RECORD_DATA is 1
   std::string backend;         ///< TILEWRIGHT_BACKEND
   int threads = 0;             ///< TILEWRIGHT_THREADS
+  bool checked = false;        ///< TILEWRIGHT_CHECKED is 1
+  std::string nvrtc;           ///< TILEWRIGHT_NVRTC
+  std::string cuda_driver;     ///< TILEWRIGHT_CUDA_DRIVER
+  std::string kernel_dir;      ///< TILEWRIGHT_KERNEL_DIR
+  std::string virtual_env;     ///< VIRTUAL_ENV
+  std::string cuda_home;       ///< CUDA_HOME
+  std::string cuda_path;       ///< CUDA_PATH
 };
 
 /// Throws Error{kInvalidArgument} for a value that cannot be meant.
@@ -25,5 +33,8 @@ Config read_config();
 
 /// Options with the environment's values where the caller left a default.
 EngineOptions with_config(EngineOptions options, const Config& config);
+
+/// What backends take from both.
+backends::BackendOptions backend_options(const EngineOptions& options, const Config& config);
 
 }  // namespace tilewright

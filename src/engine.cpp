@@ -75,8 +75,7 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<State>()) {
   core.options.cache_dir = core.disk->why_memory_only().empty() ? core.disk->folder() : "none";
   if (core.options.cache_dir == "none")
     core.log(LogLevel::kInfo, "kernels stay in memory: " + core.disk->why_memory_only());
-  core.backends =
-      backends::make_backends({.threads = core.options.threads, .cpu_isa = core.options.cpu_isa});
+  core.backends = backends::make_backends(backend_options(core.options, config));
 }
 
 Engine::~Engine() = default;
@@ -122,8 +121,13 @@ CallReport Engine::attention(const Program& program, const ForwardInputs& inputs
                      .inputs = inputs,
                      .outputs = outputs,
                      .lists = options.block_lists,
-                     .map = options.mask_map});
+                     .map = options.mask_map,
+                     .stream = options.stream});
   });
+}
+
+void Engine::check_device_errors() const {
+  for (const auto& backend : state_->core->backends) backend->check_errors();
 }
 
 EngineStats Engine::stats() const { return state_->core->stats.read(); }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "attention_state.h"
 #include "ir/program.h"
 #include "tilewright/error.h"
 #include "tilewright/target.h"
@@ -77,6 +78,14 @@ const backends::Backend& EngineCore::backend_for(Device device) const {
                                  ? options.backend
                                  : (device.kind == DeviceKind::kCuda ? "cuda" : "cpu");
   std::string known;
+  if ((wanted == "cuda") != (device.kind == DeviceKind::kCuda))
+    throw Error({.code = ErrorCode::kInvalidArgument,
+                 .what = "the chosen backend cannot reach the memory of these tensors",
+                 .where = "backend (TILEWRIGHT_BACKEND)",
+                 .expected = device.kind == DeviceKind::kCuda ? "cuda for tensors on cuda"
+                                                              : "a CPU backend for tensors on cpu",
+                 .got = wanted,
+                 .hint = "leave the backend to the tensors' device"});
   for (const auto& backend : backends) {
     if (backend->name() == wanted) return *backend;
     known += known.empty() ? std::string(backend->name()) : ", " + std::string(backend->name());
@@ -93,14 +102,37 @@ void EngineCore::log(LogLevel level, const std::string& message) const {
   if (options.host.log) options.host.log(level, message);
 }
 
-Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem)
+Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem,
+                   Demands demands)
     : core_(std::move(core)),
       backend_(&core_->backend_for(problem.device)),
       facts_(analyse::structure_facts(program.structure())),
-      plan_(plan::choose(problem, backend_->limits(), core_->options.require_fast)),
-      tables_decide_(reads_tables(program.structure())),
+      plan_(plan::choose(problem,
+                         backend_->limits({.program = program.structure(),
+                                           .facts = facts_,
+                                           .problem = problem,
+                                           .any_layout = demands.any_layout,
+                                           .block_lists = demands.block_lists}),
+                         core_->options.require_fast)),
+      on_host_(problem.device.kind == DeviceKind::kCpu),
+      tables_decide_(on_host_ && reads_tables(program.structure())),
       has_integers_(has_integer_nodes(program.structure())),
       has_faults_(can_fault(program.structure())) {}
+
+Prepared& Prepared::serving(const CallParts& call) {
+  const std::string reason = backend_->layout_rejection(plan_, call.inputs, call.outputs);
+  const Demands demands{.any_layout = !reason.empty(),
+                        .block_lists = call.lists != nullptr && !on_host_};
+  const std::size_t index = (demands.any_layout ? 1U : 0U) + (demands.block_lists ? 2U : 0U);
+  if (index == 0) return *this;
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Prepared>& sibling = siblings_[index];
+  if (!sibling) {
+    sibling = std::make_unique<Prepared>(core_, call.program, call.problem, demands);
+    if (demands.any_layout) sibling->plan_.reasons.insert(sibling->plan_.reasons.begin(), reason);
+  }
+  return *sibling;
+}
 
 Digest Prepared::memo_key(const Program& program, const Problem& problem) const {
   DigestWriter writer;
@@ -147,8 +179,10 @@ analyse::BindingFacts Prepared::binding_facts(const Program& program, const Prob
 }
 
 backends::Variant Prepared::variant(const analyse::BindingFacts& facts) const {
+  const bool checked = has_faults_ && !(facts.subscripts_in_range && facts.divisors_nonzero);
   return {.fits_int32 = !has_integers_ || facts.fits_int32,
-          .checked = has_faults_ && !(facts.subscripts_in_range && facts.divisors_nonzero)};
+          .checked = checked,
+          .reports = checked && !on_host_ && core_->options.checked};
 }
 
 std::vector<backends::Variant> Prepared::reachable_variants() const {
@@ -156,7 +190,9 @@ std::vector<backends::Variant> Prepared::reachable_variants() const {
   for (const bool fits_int32 : {true, false}) {
     for (const bool checked : {false, true}) {
       if ((!fits_int32 && !has_integers_) || (checked && !has_faults_)) continue;
-      variants.push_back({.fits_int32 = fits_int32, .checked = checked});
+      variants.push_back({.fits_int32 = fits_int32,
+                          .checked = checked,
+                          .reports = checked && !on_host_ && core_->options.checked});
     }
   }
   return variants;
@@ -236,7 +272,8 @@ std::shared_ptr<const MaskMap> Prepared::map(const Program& program, const Probl
       problem.q_len <= plan_.q_tile_rows && problem.kv_len <= plan_.kv_tile_tokens;
   const bool no_pairs =
       problem.batch == 0 || problem.query_heads == 0 || problem.q_len == 0 || problem.kv_len == 0;
-  if (!program.has_mask_mod() || one_tile || no_pairs) return nullptr;
+  // Device kernels classify tiles themselves, with the tables as they are when they run.
+  if (!on_host_ || !program.has_mask_mod() || one_tile || no_pairs) return nullptr;
   const Digest key = memo_key(program, problem);
   if (!tables_decide_)
     if (Memo memo = recall(key); memo.map) return memo.map;

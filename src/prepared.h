@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,6 +32,8 @@ class StatsBoard {
   std::map<std::string, std::int64_t> calls_by_kernel_;
 };
 
+struct CallParts;
+
 /// What an engine owns.
 struct EngineCore {
   EngineOptions options;
@@ -44,11 +47,21 @@ struct EngineCore {
   void log(LogLevel level, const std::string& message) const;
 };
 
+/// What a call asks of a kernel beside its class of problems.
+struct Demands {
+  bool any_layout = false;   ///< its tensors lie where the planned kernel cannot reach them
+  bool block_lists = false;  ///< on a device: the kernel walks block lists
+};
+
 /// Everything about a structure and a class of problems that numbers, lengths, strides and tables
 /// do not change, and what was found for the numbers of the latest calls. Thread-safe.
 class Prepared {
  public:
-  Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem);
+  Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem,
+           Demands demands = {});
+
+  /// This one, or its sibling for calls that demand more of a kernel.
+  Prepared& serving(const CallParts& call);
 
   const plan::Plan& plan() const noexcept { return plan_; }
   const analyse::StructureFacts& facts() const noexcept { return facts_; }
@@ -87,12 +100,14 @@ class Prepared {
   const backends::Backend* backend_;
   analyse::StructureFacts facts_;
   plan::Plan plan_;
+  bool on_host_ = true;  ///< captured tables can be read here
   bool tables_decide_ =
       false;  ///< integer or truth tables are read: their values decide facts and maps
   bool has_integers_ = false;
   bool has_faults_ = false;  ///< some subscript or division could be bad
   std::mutex mutex_;
   std::map<Digest, Memo> memos_;
+  std::array<std::unique_ptr<Prepared>, 4> siblings_;  ///< by demands; made when first needed
 };
 
 }  // namespace tilewright

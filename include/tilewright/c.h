@@ -34,7 +34,8 @@ typedef enum tw_status {
   TW_TRACE = 6,
   TW_COMPILE_FORBIDDEN = 7,
   TW_IO = 8,
-  TW_INTERNAL = 9
+  TW_INTERNAL = 9,
+  TW_DEVICE = 10
 } tw_status;
 
 typedef enum tw_dtype {
@@ -94,6 +95,13 @@ typedef void (*tw_deallocate_function)(void* user, void* memory, size_t bytes);
 typedef void (*tw_parallel_function)(void* user, int64_t count,
                                      void (*body)(void* context, int64_t index), void* context);
 
+/* Workspace on a device, aligned to 256, for work enqueued on `stream`, or NULL; must not wait. */
+typedef void* (*tw_allocate_device_function)(void* user, size_t bytes, tw_device device,
+                                             int32_t ordinal, void* stream);
+/* The memory is free again once `stream` has done what was enqueued before. */
+typedef void (*tw_deallocate_device_function)(void* user, void* memory, size_t bytes,
+                                              tw_device device, int32_t ordinal, void* stream);
+
 typedef struct tw_engine_options {
   size_t struct_bytes;
   tw_policy compile_policy;
@@ -108,6 +116,12 @@ typedef struct tw_engine_options {
   tw_allocate_function allocate; /* with deallocate */
   tw_deallocate_function deallocate;
   tw_parallel_function parallel_for;
+  tw_allocate_device_function allocate_device; /* with deallocate_device */
+  tw_deallocate_device_function deallocate_device;
+  int32_t checked;         /* not 0: device kernels report bad subscripts, see tw_engine_check */
+  const char* nvrtc;       /* NULL: searched for; a libnvrtc or its folder */
+  const char* cuda_driver; /* NULL: libcuda.so.1 */
+  const char* kernel_dir;  /* NULL: the kernel sources inside the library */
 } tw_engine_options;
 
 /* `options` may be NULL. */
@@ -126,6 +140,8 @@ typedef struct tw_stats {
 } tw_stats;
 
 TW_API tw_status tw_engine_stats(const tw_engine* engine, tw_stats* stats);
+/* Fails with what device kernels reported since the last time; synchronise the stream first. */
+TW_API tw_status tw_engine_check(const tw_engine* engine);
 
 /* ---- Program: what attention does to one score. ---- */
 
@@ -164,6 +180,18 @@ typedef struct tw_outputs {
 TW_API tw_status tw_forward(tw_engine* engine, const tw_program* program, const tw_inputs* inputs,
                             const tw_outputs* outputs, const double* scale);
 
+/* Per-call extras. */
+typedef struct tw_call_options {
+  size_t struct_bytes;
+  const double* scale; /* NULL: 1/sqrt(E), or the prepared scale */
+  void* stream;        /* CUstream (cudaStream_t) of the tensors' device; NULL: the default one */
+} tw_call_options;
+
+/* tw_forward with options. On a device it enqueues and returns. */
+TW_API tw_status tw_forward_with(tw_engine* engine, const tw_program* program,
+                                 const tw_inputs* inputs, const tw_outputs* outputs,
+                                 const tw_call_options* options);
+
 /* What prepare needs to know. Zeros: one batch entry, one head, kv_batch = batch, kv_heads =
  * query_heads, value_dim = head_dim, scale 1/sqrt(head_dim). Dtypes must be stated (0 is TW_F64).
  */
@@ -177,6 +205,8 @@ typedef struct tw_problem {
   double scale;
   int64_t q_base, kv_base; /* logical positions of query row 0 and key 0 */
   int32_t with_lse, with_max_scores;
+  tw_device device;
+  int32_t device_ordinal;
 } tw_problem;
 
 /* Compiles all that calls may need. `asynchronous` not 0: returns at once, see tw_attention_ready.
@@ -196,6 +226,13 @@ TW_API tw_status tw_attention_set_real(tw_attention* attention, const char* numb
  * not. */
 TW_API tw_status tw_attention_forward(const tw_attention* attention, const tw_inputs* inputs,
                                       const tw_outputs* outputs);
+/* The same with options. On a device it enqueues and returns. */
+TW_API tw_status tw_attention_forward_with(const tw_attention* attention, const tw_inputs* inputs,
+                                           const tw_outputs* outputs,
+                                           const tw_call_options* options);
+/* Bytes of device workspace that a call of the prepared problem takes; 0 on the CPU where the
+ * backend takes none. */
+TW_API tw_status tw_attention_workspace_bytes(const tw_attention* attention, size_t* bytes);
 /* Text of one stage (program, facts, plan, source, all); sizes as in tw_program_text. */
 TW_API tw_status tw_attention_explain(const tw_attention* attention, const char* stage, char* text,
                                       size_t capacity, size_t* needed);

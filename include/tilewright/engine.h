@@ -28,6 +28,13 @@ enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning };
 
 /// The host's memory, threads and log. Every empty member has a default.
 struct HostServices {
+  /// Workspace on a device, aligned to 256, for work enqueued on `stream`, or null. Must not wait
+  /// for the device. Default: a stream-ordered pool of the engine.
+  std::function<void*(std::size_t bytes, Device device, void* stream)> allocate_device;
+  /// Called right after the work was enqueued: the memory is free again once `stream` has done it.
+  std::function<void(void* memory, std::size_t bytes, Device device, void* stream)>
+      deallocate_device;
+
   /// Returns `bytes` bytes aligned to 64, or null.
   std::function<void*(std::size_t bytes)> allocate;
   std::function<void(void* memory, std::size_t bytes)> deallocate;
@@ -47,6 +54,12 @@ struct EngineOptions {
   std::string record_dir;     ///< "": off; failing calls are saved there (also TILEWRIGHT_RECORD)
   bool record_data = false;   ///< the tensors' data too (also TILEWRIGHT_RECORD_DATA)
   bool require_fast = false;  ///< refuse kernels that a slower path would have to serve
+  bool checked = false;       ///< device kernels report bad subscripts and divisors, see
+                              ///< check_device_errors() (also TILEWRIGHT_CHECKED)
+  std::string nvrtc;        ///< "": searched for; a libnvrtc or its folder (also TILEWRIGHT_NVRTC)
+  std::string cuda_driver;  ///< "": libcuda.so.1 (also TILEWRIGHT_CUDA_DRIVER)
+  std::string kernel_dir;   ///< "": the kernel sources inside the library; a folder that holds
+                            ///< kernels/cuda's files instead (also TILEWRIGHT_KERNEL_DIR)
   HostServices host;
 };
 
@@ -84,6 +97,20 @@ struct CallReport {
   bool slow_path = false;
 };
 
+/// Per-call extras.
+struct CallOptions {
+  std::optional<double> scale;  ///< Attention::forward: absent keeps the prepared scale
+  const BlockLists* block_lists =
+      nullptr;  ///< authoritative tile sets (semantics R3); of Engine::attention only
+  /// The spans of the program's mask, which spares making them, so that one map serves every layer;
+  /// not together with block lists. An Error unless it was built from this program with the
+  /// numbers, captured tensors and lengths of this call; values that captured tensors hold must not
+  /// have changed since.
+  const MaskMap* mask_map = nullptr;
+  void* stream =
+      nullptr;  ///< CUstream (cudaStream_t) of the tensors' device; null: the default one
+};
+
 /// A prepared attention: kernels compiled, captures and numbers rebindable by name. Calls from many
 /// threads are safe; rebinding while another thread calls is not.
 class Attention {
@@ -106,14 +133,9 @@ class Attention {
   std::size_t workspace_bytes() const;
   /// Runs. Lengths, strides, batch and values may differ from the prepared problem's; dtypes and
   /// dims may not.
-  CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs) const;
-
-  /// The same with the spans of the program's mask, which spares making them; so one map serves
-  /// every layer. Throws Error unless `map` was built from this program with the numbers, captured
-  /// tensors and lengths of this call. Values that captured tensors hold must not have changed
-  /// since.
+  /// On a device it enqueues on options.stream and returns; the caller synchronises.
   CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
-                     const MaskMap& map) const;
+                     const CallOptions& options = {}) const;
 
   /// Text of one stage: program, facts, plan, source, or all.
   std::string explain(std::string_view stage) const;
@@ -125,13 +147,6 @@ class Attention {
   struct State;
   explicit Attention(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
-};
-
-/// Per-call extras of Engine::attention.
-struct CallOptions {
-  std::optional<double> scale;
-  const BlockLists* block_lists = nullptr;  ///< authoritative tile sets (semantics R3)
-  const MaskMap* mask_map = nullptr;        ///< as for Attention::forward; not with block_lists
 };
 
 /// Owns devices, caches and the pool. Thread-safe. Nothing is global: two engines share no state.
@@ -150,6 +165,12 @@ class Engine {
   /// One call, prepared and cached behind the scenes.
   CallReport attention(const Program& program, const ForwardInputs& inputs,
                        const ForwardOutputs& outputs, const CallOptions& options = {});
+
+  /// Throws what kernels on devices have reported since the last call of this: a live subscript
+  /// outside its tensor or a live division by zero, in checked mode (semantics R8, R9). Looks at
+  /// what has arrived; synchronise the stream first to be sure. The next call on the device throws
+  /// it too.
+  void check_device_errors() const;
 
   EngineStats stats() const;
   const EngineOptions& options() const noexcept;

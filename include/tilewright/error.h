@@ -19,6 +19,7 @@ enum class ErrorCode {
   kCompileForbidden = 7,  ///< the compile policy forbids what the call would need
   kIo = 8,                ///< the operating system refused a file or a library
   kInternal = 9,          ///< a broken invariant of Tilewright itself
+  kDevice = 10,           ///< the GPU's driver refused, or code on the GPU failed
 };
 
 /// The parts of an error message, in the order in which what() prints them. Empty parts are left

@@ -47,6 +47,8 @@ const char* name(ErrorCode code) noexcept {
       return "compile_forbidden";
     case ErrorCode::kIo:
       return "io";
+    case ErrorCode::kDevice:
+      return "device";
     case ErrorCode::kInternal:
       return "internal";
   }

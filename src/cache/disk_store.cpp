@@ -143,16 +143,29 @@ std::vector<EntryInfo> DiskStore::list() const {
     EntryInfo info{.key = key,
                    .kernel_name = {},
                    .toolchain = {},
+                   .entry_points = {},
                    .bytes = folder_bytes(folder->path().string()),
                    .last_used = modified(folder->path().string() + "/meta.txt"),
                    .damaged = !read.entry};
     if (read.entry) info.kernel_name = read.entry->kernel_name;
     if (read.entry) info.toolchain = read.entry->toolchain;
+    if (read.entry) info.entry_points = read.entry->entry_points;
     entries.push_back(std::move(info));
   }
   std::sort(entries.begin(), entries.end(),
             [](const EntryInfo& a, const EntryInfo& b) { return a.last_used > b.last_used; });
   return entries;
+}
+
+std::optional<Entry> DiskStore::find_prefix(const std::string& prefix) const {
+  std::optional<Entry> found;
+  if (prefix.empty()) return found;
+  for (const EntryInfo& info : list()) {
+    if (!info.key.starts_with(prefix)) continue;
+    if (found) return std::nullopt;
+    found = read_entry(entry_folder(info.key)).entry;
+  }
+  return found;
 }
 
 std::int64_t DiskStore::clear() {

@@ -25,6 +25,7 @@ struct EntryInfo {
   std::string key;
   std::string kernel_name;
   std::string toolchain;
+  std::string entry_points;  ///< a GPU kernel's registers and spills, one a line
   std::uint64_t bytes = 0;
   std::int64_t last_used = 0;  ///< seconds since 1970
   bool damaged = false;
@@ -51,6 +52,8 @@ class DiskStore {
   std::pair<Entry, bool> get(const Digest& key, const std::function<Entry()>& make);
 
   std::vector<EntryInfo> list() const;
+  /// The entry whose key begins with `prefix`; absent where none or several do.
+  std::optional<Entry> find_prefix(const std::string& prefix) const;
   /// Removes every entry, and nothing else that may lie in the folder. Returns how many.
   std::int64_t clear();
   /// Removes the least recently used entries until the rest is under 80 % of the limit, if it is

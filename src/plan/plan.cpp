@@ -72,6 +72,7 @@ Plan choose(const Problem& problem, const Limits& limits, bool require_fast) {
     plan.fast = row.fast;
     plan.q_tile_rows = row.q_tile_rows;
     plan.kv_tile_tokens = row.kv_tile_tokens;
+    plan.alignment_bytes = row.alignment_bytes;
     plan.split_tokens = kSplitTokens;
     plan.reasons.push_back("kernel " + row.name + ": the most preferred row that serves " +
                            std::string(name(problem.query_dtype)) + ", E " +

@@ -19,6 +19,8 @@ struct KernelRow {
   bool fast = true;         ///< false: serves what no fast row can, refused under require_fast
   std::int64_t q_tile_rows = 64;
   std::int64_t kv_tile_tokens = 128;
+  std::int64_t alignment_bytes =
+      0;  ///< of bases and strides of query, key and value; 0: any layout
 };
 
 /// What the planner must know of a backend on this machine. Rows come most preferred first.
@@ -43,7 +45,8 @@ struct Plan {
   bool fast = true;
   std::int64_t q_tile_rows = 0;
   std::int64_t kv_tile_tokens = 0;
-  std::int64_t split_tokens = 0;  ///< key ranges split only at multiples of it
+  std::int64_t alignment_bytes = 0;  ///< of the row; 0: any layout
+  std::int64_t split_tokens = 0;     ///< key ranges split only at multiples of it
   std::vector<Rejection> rejections;
   std::vector<std::string> reasons;  ///< one line a choice
 };

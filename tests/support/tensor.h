@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -66,6 +67,8 @@ class Tensor {
   /// Integers in [low, high], in any dtype.
   Tensor& fill_between(Random& random, std::int64_t low, std::int64_t high);
 
+  /// Every byte of the buffer, padding included; what a copy on a device starts from and ends in.
+  std::span<std::byte> bytes() const { return {buffer_.get(), buffer_bytes_}; }
   /// True if no byte outside the elements was written.
   bool padding_intact() const;
 

@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config.h"
 #include "console.h"
+#include "disassembly.h"
 #include "exit_code.h"
+#include "tilewright/error.h"
 #include "verb.h"
 
 namespace tilewright::cli {
@@ -20,6 +24,8 @@ namespace {
 struct CacheCommand {
   std::string folder;
   bool list = false;
+  std::string source;
+  std::string sass;
   bool clear = false;
   bool json = false;
 };
@@ -31,8 +37,13 @@ cache::DiskStore open_store(const CacheCommand& command) {
 }
 
 nlohmann::ordered_json to_json(const cache::EntryInfo& entry) {
-  return {{"key", entry.key},     {"kernel", entry.kernel_name},  {"toolchain", entry.toolchain},
-          {"bytes", entry.bytes}, {"last_used", entry.last_used}, {"damaged", entry.damaged}};
+  return {{"key", entry.key},
+          {"kernel", entry.kernel_name},
+          {"toolchain", entry.toolchain},
+          {"usage", entry.entry_points},
+          {"bytes", entry.bytes},
+          {"last_used", entry.last_used},
+          {"damaged", entry.damaged}};
 }
 
 std::uint64_t bytes_of(const std::vector<cache::EntryInfo>& entries) {
@@ -41,7 +52,39 @@ std::uint64_t bytes_of(const std::vector<cache::EntryInfo>& entries) {
   return bytes;
 }
 
+/// ", registers 168, spill_store_bytes 0" and so on; empty for a CPU kernel.
+std::string usage_text(const std::string& lines) {
+  std::string text;
+  for (std::size_t begin = 0; begin < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    const std::string line = lines.substr(begin, end - begin);
+    if (!line.starts_with("kernel ")) text += ", " + line;
+    begin = end + 1;
+  }
+  return text;
+}
+
+int show_entry(const CacheCommand& command) {
+  const bool wants_sass = command.source.empty();
+  const std::string& key = wants_sass ? command.sass : command.source;
+  const std::optional<cache::Entry> entry = open_store(command).find_prefix(key);
+  if (!entry) {
+    throw Error({.code = ErrorCode::kInvalidArgument,
+                 .what = "no single stored kernel has this key",
+                 .where = wants_sass ? "--sass" : "--source",
+                 .expected = "the first digits of a key that `tilewright cache --list` shows",
+                 .got = key,
+                 .hint = {}});
+  }
+  if (wants_sass)
+    print(disassembled(entry->binary));
+  else
+    print(entry->source + "\n");
+  return kSuccess;
+}
+
 int show_cache(const CacheCommand& command) {
+  if (!command.source.empty() || !command.sass.empty()) return show_entry(command);
   cache::DiskStore store = open_store(command);
   const std::string why = store.why_memory_only();
   const std::vector<cache::EntryInfo> entries =
@@ -66,8 +109,8 @@ int show_cache(const CacheCommand& command) {
       fmt::format("{}: {} kernels, {} bytes\n", store.folder(), entries.size(), bytes_of(entries)));
   for (const cache::EntryInfo& entry : entries) {
     if (!command.list) break;
-    print(fmt::format("  {}  {:>8} bytes  {}{}\n", entry.key, entry.bytes, entry.kernel_name,
-                      entry.damaged ? " (damaged)" : ""));
+    print(fmt::format("  {}  {:>8} bytes  {}{}{}\n", entry.key, entry.bytes, entry.kernel_name,
+                      usage_text(entry.entry_points), entry.damaged ? " (damaged)" : ""));
   }
   if (command.clear) print(fmt::format("removed {} kernels\n", removed));
   return kSuccess;
@@ -80,6 +123,11 @@ Action declare_cache(CLI::App& app) {
   app.add_option("--cache-dir", command->folder, "folder; by default the one that engines use")
       ->type_name("FOLDER");
   app.add_flag("--list", command->list, "list every stored kernel");
+  app.add_option("--source", command->source, "print the source of one stored kernel")
+      ->type_name("KEY");
+  app.add_option("--sass", command->sass,
+                 "print a GPU kernel's machine code, where nvdisasm is installed")
+      ->type_name("KEY");
   app.add_flag("--clear", command->clear, "remove every stored kernel");
   app.add_flag("--json", command->json, "print as JSON");
   app.footer(

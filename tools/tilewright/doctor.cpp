@@ -39,6 +39,12 @@ std::vector<Variable> variables() {
       {"TILEWRIGHT_CACHE_DIR", config.cache_dir, "folder of compiled kernels; none: memory only"},
       {"TILEWRIGHT_CACHE_LAYERS", config.cache_layers,
        "read-only folders of compiled kernels, looked at first; separated by colons"},
+      {"TILEWRIGHT_NVRTC", config.nvrtc, "the compiler of GPU kernels; else searched for"},
+      {"TILEWRIGHT_CUDA_DRIVER", config.cuda_driver, "the driver library; else libcuda.so.1"},
+      {"TILEWRIGHT_KERNEL_DIR", config.kernel_dir,
+       "GPU kernel sources of this folder instead of those inside the library"},
+      {"TILEWRIGHT_CHECKED", config.checked ? "1" : "",
+       "1: GPU kernels report bad subscripts and divisors"},
       {"TILEWRIGHT_RECORD", config.record_dir, "folder where failing calls are saved"},
       {"TILEWRIGHT_RECORD_DATA", config.record_data ? "1" : "", "1: with their tensors' data"},
   };

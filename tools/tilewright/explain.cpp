@@ -8,6 +8,7 @@
 #include "attention_inputs.h"
 #include "catalogue_table.h"
 #include "console.h"
+#include "device_place.h"
 #include "engine_flags.h"
 #include "exit_code.h"
 #include "explain_score.h"
@@ -25,6 +26,7 @@ struct ExplainCommand {
   ModOptions mods;
   InputOptions inputs;
   EngineOptions engine;
+  std::string device;
   std::string stage = "all";
   std::vector<std::int64_t> at;
   std::optional<double> score;
@@ -106,7 +108,8 @@ int explain(const ExplainCommand& command) {
   OpenFiles files;
   std::optional<LoadedInputs> tensors;
   if (!command.inputs.file.empty()) tensors = load_inputs(command.inputs, files);
-  const Problem problem = stated_problem(command, tensors);
+  Problem problem = stated_problem(command, tensors);
+  problem.device = DevicePlace(command.device).device();
   const io::TensorFile* context = tensors ? tensors->file : nullptr;
   const LoadedProgram mods = load_program(command.mods, problem, files, context);
   if (!command.at.empty()) return explain_at(command, mods.program, tensors);
@@ -129,6 +132,7 @@ Action declare_explain(CLI::App& app) {
   add_mod_options(app, command->mods);
   add_input_options(app, command->inputs, false);
   add_engine_options(app, command->engine);
+  add_device_option(app, command->device);
   app.add_option("--input", command->inputs.file,
                  "safetensors with query, key, value: states the problem, and mods may read it")
       ->type_name("FILE")

@@ -8,6 +8,7 @@
 
 #include "attention_inputs.h"
 #include "console.h"
+#include "device_place.h"
 #include "engine_flags.h"
 #include "exit_code.h"
 #include "io/safetensors.h"
@@ -29,6 +30,7 @@ struct RunCommand {
   InputOptions inputs;
   EngineOptions engine;
   std::optional<double> scale;
+  std::string device;
   bool lse = false;
   bool max_scores = false;
   bool verify = false;
@@ -105,11 +107,17 @@ RunResult compute(const RunCommand& command) {
   const Problem problem = problem_from(loaded.views, outputs.views());
   const LoadedProgram mods = load_program(command.mods, problem, files, loaded.file);
   const Program& program = mods.program;
-  const CallOptions options{.scale = command.scale, .block_lists = nullptr};
+  const CallOptions options{.scale = command.scale};
+  const DevicePlace place(command.device);
+  std::vector<OwnedTensor> memory;
+  const ForwardInputs placed_inputs = place.placed(loaded.views, memory);
+  const ForwardOutputs placed_outputs = place.placed(outputs.views(), memory);
+  const Program placed_program = place.placed(program, memory);
   Engine engine(command.engine);
   RunResult result;
   const auto call = [&] {
-    result.report = engine.attention(program, loaded.views, outputs.views(), options);
+    result.report = engine.attention(placed_program, placed_inputs, placed_outputs, options);
+    place.synchronise();
   };
   std::vector<double> samples;
   if (command.repeat > 1) call();  // compiles; not timed
@@ -119,6 +127,8 @@ RunResult compute(const RunCommand& command) {
     progress.step();
   }
   result.timings = timings_of(std::move(samples));
+  place.fetch(placed_outputs, outputs.views());
+  engine.check_device_errors();
   result.compile_ms = engine.stats().compile_ms;
   result.out = outputs.out.view;
   if (command.verify) {
@@ -184,6 +194,7 @@ Action declare_run(CLI::App& app) {
   add_mod_options(app, command->mods);
   add_input_options(app, command->inputs, true);
   add_engine_options(app, command->engine);
+  add_device_option(app, command->device);
   app.add_option("--scale", command->scale, "factor of the scores; by default 1/sqrt(E)");
   app.add_flag("--lse", command->lse, "compute the log of the row sums too");
   app.add_flag("--max-scores", command->max_scores, "compute the row maxima too");
@@ -203,6 +214,8 @@ Action declare_run(CLI::App& app) {
       "  tilewright run --random --q 512 --score \"score - 0.1 * (q - kv)\" --dtype bf16\n"
       "  tilewright run --random --q 512 --mask \"window(W=64)\" --score \"softcap(c=30)\" "
       "--repeat 20\n"
+      "  tilewright run --random --q 4096 --heads 16 --dim 128 --dtype bf16 --mask causal "
+      "--device cuda --repeat 20\n"
       "  tilewright run --input examples/packed_sentences/sentences.safetensors --mask \"doc[q] == "
       "doc[kv]\" --alone cu_seqlens --out out.safetensors");
   return [command] { return run(*command); };

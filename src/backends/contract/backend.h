@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyse/facts.h"
 #include "base/digest.h"
@@ -34,6 +35,15 @@ struct EmitRequest {
   Variant variant;
 };
 
+/// What the rows that may serve depend on, beside the machine.
+struct LimitsRequest {
+  const ir::Program& program;
+  const analyse::StructureFacts& facts;
+  const Problem& problem;
+  bool any_layout = false;   ///< only rows that read and write tensors of any strides and alignment
+  bool block_lists = false;  ///< only rows that walk block lists
+};
+
 /// What the cache sits behind: readable text, and what names the code it becomes.
 struct Source {
   std::string kernel_name;
@@ -58,13 +68,14 @@ struct Launch {
   const BlockLists* lists =
       nullptr;  ///< what the map was made from: its full spans skip mask_mod (semantics R3)
   const HostServices& host;
+  void* stream = nullptr;  ///< of a device; null: its default one
 };
 
 /// Code ready to run. Thread-safe.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  virtual std::size_t workspace_bytes(const Problem& problem) const = 0;
+  virtual std::size_t workspace_bytes(const Program& program, const Problem& problem) const = 0;
   /// Runs to the end on the CPU; enqueues on a device. Returns the workspace bytes it took. Throws
   /// the run-time index errors of R8 and R9.
   virtual std::size_t launch(const Launch& launch) const = 0;
@@ -77,7 +88,14 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const noexcept = 0;
   virtual TargetInfo info() const = 0;
-  virtual plan::Limits limits() const = 0;
+  virtual plan::Limits limits(const LimitsRequest& request) const = 0;
+  /// Why the planned kernel cannot read or write these tensors where they lie, so that a row for
+  /// any layout must; empty where it can.
+  virtual std::string layout_rejection(const plan::Plan& plan, const ForwardInputs& inputs,
+                                       const ForwardOutputs& outputs) const {
+    static_cast<void>(plan), static_cast<void>(inputs), static_cast<void>(outputs);
+    return {};
+  }
 
   virtual Source emit(const EmitRequest& request) const = 0;
   virtual Binary compile(const EmitRequest& request) const = 0;
@@ -85,12 +103,19 @@ class Backend {
                                              const Binary& binary) const = 0;
   /// Names the kernel in memory without emitting: structure, variant, plan and target.
   virtual Digest fast_key(const EmitRequest& request) const = 0;
+  /// Throws what kernels have reported since the last time (checked mode).
+  virtual void check_errors() const {}
 };
 
 /// What backends take from the engine's options and the environment.
 struct BackendOptions {
   int threads = 0;
   std::string cpu_isa;
+  std::string cuda_driver;
+  std::string nvrtc;
+  std::string kernel_dir;
+  std::string virtual_env;                 ///< a Python environment that may hold NVRTC
+  std::vector<std::string> cuda_toolkits;  ///< folders that the environment names
 };
 
 }  // namespace tilewright::backends

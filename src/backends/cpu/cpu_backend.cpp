@@ -66,7 +66,7 @@ class CpuBackend final : public backends::Backend {
   }
 
   std::string_view name() const noexcept override { return "cpu"; }
-  plan::Limits limits() const override { return limits_; }
+  plan::Limits limits(const backends::LimitsRequest&) const override { return limits_; }
 
   TargetInfo info() const override {
     TargetInfo info{

@@ -75,7 +75,7 @@ CpuKernel::CpuKernel(std::shared_ptr<CpuServices> services, const MicroKernel& m
       pass_(std::move(pass)),
       plan_(std::move(plan)) {}
 
-std::size_t CpuKernel::workspace_bytes(const Problem& problem) const {
+std::size_t CpuKernel::workspace_bytes(const Program&, const Problem& problem) const {
   return forward_workspace_bytes(planned_call(plan_, micro_kernel_, *pass_, problem),
                                  services_->workers.threads());
 }

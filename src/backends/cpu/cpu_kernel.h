@@ -23,7 +23,7 @@ class CpuKernel final : public backends::Kernel {
   CpuKernel(std::shared_ptr<CpuServices> services, const MicroKernel& micro_kernel,
             std::shared_ptr<const LoadedPass> pass, plan::Plan plan);
 
-  std::size_t workspace_bytes(const Problem& problem) const override;
+  std::size_t workspace_bytes(const Program& program, const Problem& problem) const override;
   std::size_t launch(const backends::Launch& launch) const override;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 class ReferenceKernel final : public backends::Kernel {
  public:
-  std::size_t workspace_bytes(const Problem&) const override { return 0; }
+  std::size_t workspace_bytes(const Program&, const Problem&) const override { return 0; }
 
   std::size_t launch(const backends::Launch& launch) const override {
     std::optional<ListedTiles> listed;
@@ -39,7 +39,7 @@ class ReferenceBackend final : public backends::Backend {
             .kernels = {"fp64_meaning: usable"}};
   }
 
-  plan::Limits limits() const override {
+  plan::Limits limits(const backends::LimitsRequest&) const override {
     plan::KernelRow row;
     row.name = "fp64_meaning";
     row.dtypes = {DType::kF64, DType::kF32, DType::kF16, DType::kBF16};

@@ -1,0 +1,159 @@
+// What a call on a GPU costs the host, and what its kernels cost to make: one JSON line a
+// structure.
+//
+//   build/bench/bench_cuda_launch        (a machine with a GPU)
+//
+// cold_ms compiles and loads; disk_ms loads what another engine left on disk; launch_us is one call
+// of a prepared attention, median of batches of 500 launches with a synchronise between, tensor
+// maps made anew in each.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/device/context_scope.h"
+#include "backends/cuda/device/gpu.h"
+#include "tilewright/catalogue.h"
+#include "tilewright/engine.h"
+#include "tilewright/masks.h"
+#include "tilewright/scores.h"
+
+namespace {
+
+using namespace tilewright;  // NOLINT: a program of its own
+using Clock = std::chrono::steady_clock;
+
+constexpr int kLaunchesPerBatch = 500;
+constexpr int kBatches = 9;
+
+double milliseconds(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Zeroed device memory for one tiny call: what is timed is the host.
+class Tensors {
+ public:
+  Tensors(cuda::Gpu& gpu, const Problem& problem) : gpu_(gpu) {
+    const cuda::ContextScope scope(gpu.driver(), gpu.context());
+    const Dims shape{problem.batch, problem.query_heads, problem.q_len, problem.head_dim};
+    const auto bytes = static_cast<std::size_t>(element_count(shape)) * 2;
+    gpu.driver().check(gpu.driver().allocate(&base_, 4 * bytes), "cuMemAlloc", "tensors");
+    gpu.driver().check(gpu.driver().set_words(base_, 0, bytes), "cuMemsetD32", "tensors");
+    for (std::size_t i = 0; i < 4; ++i) {
+      views_[i] =
+          contiguous(reinterpret_cast<void*>(base_ + i * bytes), problem.query_dtype, shape);
+      views_[i].device = problem.device;
+    }
+  }
+  ~Tensors() {
+    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
+    gpu_.driver().deallocate(base_);
+  }
+  Tensors(const Tensors&) = delete;
+  Tensors& operator=(const Tensors&) = delete;
+  ForwardInputs inputs() const { return {views_[0], views_[1], views_[2]}; }
+  ForwardOutputs outputs() const { return {.out = views_[3], .lse = {}, .max_scores = {}}; }
+
+ private:
+  cuda::Gpu& gpu_;
+  cuda::DeviceAddress base_ = 0;
+  TensorView views_[4];
+};
+
+struct Structure {
+  const char* name;
+  Program program;
+};
+
+std::vector<Structure> structures() {
+  const auto causal = [](Index, Index, Index q, Index kv) { return q >= kv; };
+  return {{"none", Program()},
+          {"causal", trace(causal)},
+          {"window", trace([](Index, Index, Index q, Index kv) {
+             return q >= kv && q - kv < Number("window", 1024);
+           })},
+          {"causal, soft cap", trace(
+                                   [](Score s, Index, Index, Index, Index) {
+                                     const Number cap("cap", 20.0);
+                                     return cap * tanh(s / cap);
+                                   },
+                                   causal)}};
+}
+
+double launch_us(cuda::Gpu& gpu, const Attention& attention, const Tensors& tensors) {
+  std::vector<double> batches;
+  const ForwardInputs inputs = tensors.inputs();
+  const ForwardOutputs outputs = tensors.outputs();
+  for (int batch = 0; batch < kBatches; ++batch) {
+    gpu.driver().check(gpu.driver().context_synchronize(), "cuCtxSynchronize", "a batch");
+    const auto start = Clock::now();
+    for (int i = 0; i < kLaunchesPerBatch; ++i) attention.forward(inputs, outputs);
+    batches.push_back(milliseconds(start) * 1000 / kLaunchesPerBatch);
+  }
+  gpu.driver().check(gpu.driver().context_synchronize(), "cuCtxSynchronize", "the last batch");
+  return median(batches);
+}
+
+void measure(cuda::Gpu& gpu, const Structure& structure, const Problem& problem,
+             const std::string& cache_dir) {
+  EngineOptions options;
+  options.cache_dir = cache_dir;
+  const Tensors tensors(gpu, problem);
+  // The first engine of a process opens the driver and the compiler; that is not the kernel's cost.
+  double cold_ms = 0, compile_ms = 0, disk_ms = 0;
+  {
+    Engine engine(options);
+    const auto start = Clock::now();
+    engine.prepare(structure.program, problem);
+    cold_ms = milliseconds(start);
+    compile_ms = engine.stats().compile_ms;
+  }
+  Engine engine(options);
+  const auto start = Clock::now();
+  const Attention attention = engine.prepare(structure.program, problem);
+  disk_ms = milliseconds(start);
+  const std::string kernel = attention.forward(tensors.inputs(), tensors.outputs()).kernel;
+  const cuda::ContextScope scope(gpu.driver(), gpu.context());
+  std::printf(
+      "{\"kind\": \"cuda_launch\", \"structure\": \"%s\", \"dim\": %lld, \"kernel\": \"%s\", "
+      "\"cold_ms\": %.1f, \"compile_ms\": %.1f, \"disk_ms\": %.2f, \"launch_us\": %.2f}\n",
+      structure.name, static_cast<long long>(problem.head_dim), kernel.c_str(), cold_ms, compile_ms,
+      disk_ms, launch_us(gpu, attention, tensors));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main() {
+  std::string why;
+  const auto driver = cuda::Driver::open("", why);
+  if (!driver) {
+    std::printf("{\"kind\": \"cuda_launch\", \"skipped\": \"%s\"}\n", why.c_str());
+    return 0;
+  }
+  cuda::Gpu gpu(driver, 0);
+  const std::filesystem::path cache =
+      std::filesystem::temp_directory_path() / ("tilewright_launch_" + std::to_string(::getpid()));
+  for (const std::int64_t dim : {64, 128, 256}) {
+    Problem problem;
+    problem.query_heads = problem.kv_heads = 2;
+    problem.q_len = problem.kv_len = 128;
+    problem.head_dim = problem.value_dim = dim;
+    problem.query_dtype = problem.key_dtype = problem.value_dtype = problem.out_dtype =
+        DType::kBF16;
+    problem.device = {DeviceKind::kCuda, 0};
+    for (const Structure& structure : structures())
+      measure(gpu, structure, problem, cache.string());
+  }
+  std::filesystem::remove_all(cache);
+  return 0;
+}

@@ -1,0 +1,198 @@
+#include "backends/cuda/cuda_backend.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backends/cuda/compile/compiler.h"
+#include "backends/cuda/cuda_kernel.h"
+#include "backends/cuda/emit/emit.h"
+#include "backends/cuda/launch/hopper_launch.h"
+#include "backends/cuda/launch/portable_launch.h"
+#include "backends/cuda/launch/pyramid_launch.h"
+#include "backends/cuda/runtime.h"
+#include "base/check.h"
+#include "tilewright/error.h"
+
+namespace tilewright::cuda {
+
+namespace {
+
+plan::KernelRow plan_row(const Candidate& candidate, const Problem& problem) {
+  plan::KernelRow row;
+  row.name = candidate.row.name;
+  row.dtypes = {problem.query_dtype};
+  row.min_head_dim = 0;
+  row.max_head_dim = std::max(problem.head_dim, problem.value_dim);
+  row.unavailable = candidate.rejection;
+  row.fast = candidate.fast;
+  row.q_tile_rows = candidate.row.q_rows;
+  row.kv_tile_tokens = candidate.row.kv_rows;
+  row.alignment_bytes = candidate.row.family == Family::kHopper ? 16 : candidate.row.copy_bytes;
+  return row;
+}
+
+std::string device_line(const DeviceFacts& device) {
+  return device.name + ", sm_" + std::to_string(device.capability()) + ", " +
+         std::to_string(device.multiprocessors) + " multiprocessors";
+}
+
+/// Which row serves a plain call, for `doctor`.
+std::string row_line(const DeviceFacts& device, DType dtype, std::int64_t dim) {
+  const ir::Program none;
+  const analyse::StructureFacts facts = analyse::structure_facts(none);
+  Problem problem;
+  problem.head_dim = problem.value_dim = dim;
+  problem.q_len = problem.kv_len = 4096;
+  problem.query_dtype = problem.key_dtype = problem.value_dtype = problem.out_dtype = dtype;
+  problem.device = {DeviceKind::kCuda, device.ordinal};
+  std::string line = std::string(name(dtype)) + ", E and Ev " + std::to_string(dim) + ": ";
+  for (const Candidate& candidate :
+       candidates({.program = none, .facts = facts, .problem = problem, .device = device}))
+    if (candidate.rejection.empty()) return line + candidate.row.name;
+  return line + "not served";
+}
+
+class CudaBackend final : public backends::Backend {
+ public:
+  explicit CudaBackend(const backends::BackendOptions& options)
+      : runtime_(std::make_unique<Runtime>(options)) {}
+
+  std::string_view name() const noexcept override { return "cuda"; }
+
+  TargetInfo info() const override {
+    TargetInfo info{
+        .backend = "cuda", .available = false, .device = {}, .reason = {}, .kernels = {}};
+    const std::shared_ptr<const Driver> driver = runtime_->find_driver(info.reason);
+    if (!driver) return info;
+    for (int ordinal = 0; ordinal < driver->devices(); ++ordinal)
+      info.device += (ordinal == 0 ? "" : "; ") + device_line(runtime_->facts(ordinal));
+    const NvrtcChoice& choice = runtime_->nvrtc_choice();
+    info.available = choice.nvrtc != nullptr;
+    info.reason = "driver of CUDA " + driver->version_text() + "; compiler: " + choice.reason +
+                  "; kernel sources: " + runtime_->sources().origin();
+    for (const std::string& line : choice.tried) info.reason += "\n  not taken: " + line;
+    for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32})
+      for (const std::int64_t dim : {64, 128, 256})
+        info.kernels.push_back(row_line(runtime_->facts(0), dtype, dim));
+    return info;
+  }
+
+  plan::Limits limits(const backends::LimitsRequest& request) const override {
+    const DeviceFacts device = runtime_->facts(request.problem.device.ordinal);
+    plan::Limits limits{.backend = "cuda", .device = device_line(device), .threads = 0, .rows = {}};
+    for (const Candidate& candidate : candidates({.program = request.program,
+                                                  .facts = request.facts,
+                                                  .problem = request.problem,
+                                                  .device = device,
+                                                  .any_layout = request.any_layout,
+                                                  .block_lists = request.block_lists}))
+      limits.rows.push_back(plan_row(candidate, request.problem));
+    return limits;
+  }
+
+  std::string layout_rejection(const plan::Plan& plan, const ForwardInputs& inputs,
+                               const ForwardOutputs& outputs) const override {
+    if (plan.kernel.starts_with("hopper")) return hopper_layout_rejection(inputs, outputs);
+    return portable_layout_rejection(plan.alignment_bytes, inputs);
+  }
+
+  backends::Source emit(const backends::EmitRequest& request) const override {
+    return source_of(request, emit_forward(request, row_of(request)));
+  }
+
+  backends::Binary compile(const backends::EmitRequest& request) const override {
+    return cuda::compile(runtime_->nvrtc(), target_of(request), emit(request));
+  }
+
+  std::shared_ptr<const backends::Kernel> load(const backends::EmitRequest& request,
+                                               const backends::Binary& binary) const override {
+    const KernelRow row = row_of(request);
+    ForwardSource source = emit_forward(request, row);
+    KernelParts parts{.row = row,
+                      .kernel_name = std::move(source.kernel_name),
+                      .shared_bytes = shared_bytes(row, request.problem),
+                      .pyramids = std::move(source.pyramids),
+                      .reports = request.variant.reports,
+                      .captures = {}};
+    for (const ir::CaptureSlot& slot : request.program.captures())
+      parts.captures.push_back(slot.name);
+    auto kernel = std::make_shared<const CudaKernel>(runtime_->gpu(request.problem.device.ordinal),
+                                                     binary, std::move(parts), request.program);
+    if (request.variant.reports) remember(kernel);
+    return kernel;
+  }
+
+  Digest fast_key(const backends::EmitRequest& request) const override {
+    const Problem& problem = request.problem;
+    DigestWriter writer;
+    writer.text("cuda").integer(problem.device.ordinal).text(request.plan.kernel);
+    const Digest& structure = request.program.structure_digest();
+    writer.integer(static_cast<std::int64_t>(structure.high));
+    writer.integer(static_cast<std::int64_t>(structure.low));
+    writer.integer((request.variant.fits_int32 ? 1 : 0) + (request.variant.checked ? 2 : 0) +
+                   (request.variant.reports ? 4 : 0) + (problem.outputs.max_scores ? 8 : 0) +
+                   (problem.scale_or_default() < 0 ? 16 : 0));
+    writer.integer(problem.head_dim).integer(problem.value_dim);
+    writer.integer(static_cast<std::int64_t>(problem.query_dtype));
+    return writer.integer(static_cast<std::int64_t>(problem.out_dtype)).finish();
+  }
+
+  void check_errors() const override {
+    for (const auto& kernel : reporting_kernels()) kernel->check_errors();
+  }
+
+ private:
+  /// The planned row again: names are unique, whatever a call demands.
+  KernelRow row_of(const backends::EmitRequest& request) const {
+    const DeviceFacts device = runtime_->facts(request.problem.device.ordinal);
+    for (const bool any_layout : {false, true})
+      for (Candidate& candidate : candidates({.program = request.program,
+                                              .facts = request.facts,
+                                              .problem = request.problem,
+                                              .device = device,
+                                              .any_layout = any_layout}))
+        if (candidate.row.name == request.plan.kernel) return std::move(candidate.row);
+    TILEWRIGHT_CHECK(!"the planned kernel is a row of this device");
+    return {};
+  }
+
+  CompileTarget target_of(const backends::EmitRequest& request) const {
+    return compile_target(runtime_->nvrtc(), runtime_->facts(request.problem.device.ordinal),
+                          row_of(request).family);
+  }
+
+  backends::Source source_of(const backends::EmitRequest& request, ForwardSource source) const {
+    if (!source.pyramids.empty()) source.text += pyramid_kernel_text(source.kernel_name);
+    return {.kernel_name = std::move(source.kernel_name),
+            .text = runtime_->sources().inlined(source.text),
+            .toolchain = toolchain_text(runtime_->nvrtc(), target_of(request))};
+  }
+
+  void remember(const std::shared_ptr<const CudaKernel>& kernel) const {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(reporting_, [](const auto& known) { return known.expired(); });
+    reporting_.push_back(kernel);
+  }
+
+  std::vector<std::shared_ptr<const CudaKernel>> reporting_kernels() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<const CudaKernel>> kernels;
+    for (const auto& known : reporting_)
+      if (auto kernel = known.lock()) kernels.push_back(std::move(kernel));
+    return kernels;
+  }
+
+  std::unique_ptr<Runtime> runtime_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::weak_ptr<const CudaKernel>> reporting_;  ///< checked mode
+};
+
+}  // namespace
+
+std::shared_ptr<const backends::Backend> make_backend(const backends::BackendOptions& options) {
+  return std::make_shared<CudaBackend>(options);
+}
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,135 @@
+#include "backends/cuda/cuda_kernel.h"
+
+#include <array>
+#include <utility>
+
+#include "backends/cuda/device/context_scope.h"
+#include "backends/cuda/device/workspace.h"
+#include "backends/cuda/launch/hopper_launch.h"
+#include "backends/cuda/launch/portable_launch.h"
+#include "backends/cuda/launch/pyramid_launch.h"
+#include "tilewright/error.h"
+
+namespace tilewright::cuda {
+
+namespace {
+
+constexpr int kMaxDynamicShared = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+
+/// Bytes of a parameter block: on the stack unless a program reads very many captures.
+class BlockBytes {
+ public:
+  explicit BlockBytes(std::size_t size) : size_(size) {
+    if (size > inline_.size()) heap_.resize(size);
+  }
+  std::span<std::byte> bytes() { return {heap_.empty() ? inline_.data() : heap_.data(), size_}; }
+
+ private:
+  alignas(16) std::array<std::byte, 2048> inline_;
+  std::vector<std::byte> heap_;
+  std::size_t size_;
+};
+
+bool has_rows(const Problem& problem) {
+  return problem.batch != 0 && problem.query_heads != 0 && problem.q_len != 0;
+}
+
+[[noreturn]] void raise_launch(const Driver& driver, DriverStatus status, const std::string& kernel,
+                               const Problem& problem) {
+  throw Error({.code = ErrorCode::kDevice,
+               .what = "a kernel could not be launched",
+               .where = kernel + " for " + text_of(problem),
+               .expected = "success of cuLaunchKernel",
+               .got = driver.text_of(status),
+               .hint = "an error of an earlier kernel in this context shows up here too"});
+}
+
+}  // namespace
+
+CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const backends::Binary& binary, KernelParts parts,
+                       const ir::Program& program)
+    : gpu_(std::move(gpu)), parts_(std::move(parts)), block_(program, parts_.pyramids) {
+  const ContextScope scope(gpu_->driver(), gpu_->context());
+  load(binary);
+  if (parts_.reports)
+    faults_ = std::make_unique<FaultRecord>(*gpu_, parts_.kernel_name, parts_.captures);
+}
+
+void CudaKernel::load(const backends::Binary& binary) {
+  const Driver& driver = gpu_->driver();
+  driver.check(driver.module_load(&module_, binary.bytes.c_str(), 0, nullptr, nullptr),
+               "cuModuleLoadDataEx", parts_.kernel_name);
+  driver.check(driver.module_function(&function_, module_, parts_.kernel_name.c_str()),
+               "cuModuleGetFunction", parts_.kernel_name);
+  if (!parts_.pyramids.empty())
+    driver.check(driver.module_function(&pyramid_function_, module_,
+                                        pyramid_kernel_name(parts_.kernel_name).c_str()),
+                 "cuModuleGetFunction", parts_.kernel_name);
+  driver.check(
+      driver.function_set(function_, kMaxDynamicShared, static_cast<int>(parts_.shared_bytes)),
+      "cuFuncSetAttribute", parts_.kernel_name);
+}
+
+CudaKernel::~CudaKernel() {
+  ContextHandle popped = nullptr;
+  if (module_ == nullptr || gpu_->driver().context_push(gpu_->context()) != 0) return;
+  gpu_->driver().module_unload(module_);
+  gpu_->driver().context_pop(&popped);
+}
+
+void CudaKernel::check_errors() const {
+  if (faults_) faults_->raise_if_written();
+}
+
+std::size_t CudaKernel::workspace_bytes(const Program& program, const Problem&) const {
+  std::size_t bytes = 0;
+  for (const PyramidRequest& request : parts_.pyramids) {
+    const TensorView& table = program.bindings().captures[request.capture];
+    bytes += pyramid_bytes(pyramid_shape(table, request.axis));
+  }
+  return bytes;
+}
+
+std::size_t CudaKernel::launch(const backends::Launch& launch) const {
+  check_errors();
+  check_extents(launch.problem);
+  check_statistics(launch.outputs);
+  if (!has_rows(launch.problem)) return 0;
+  const ContextScope scope(gpu_->driver(), gpu_->context());
+  Workspace workspace(*gpu_, launch.host, static_cast<StreamHandle>(launch.stream));
+  enqueue(launch, workspace);
+  if (faults_) faults_->launched(text_of(launch.problem));
+  return workspace.bytes();
+}
+
+void CudaKernel::enqueue(const backends::Launch& launch, Workspace& workspace) const {
+  const DeviceAddress error = faults_ ? faults_->address() : 0;
+  const LaunchSite site{
+      .launch = launch, .row = parts_.row, .gpu = *gpu_, .workspace = workspace, .error = error};
+  union {
+    params::Hopper hopper;
+    params::Portable portable;
+  } params{.hopper = {}};
+  Grid grid;
+  if (parts_.row.family == Family::kHopper)
+    grid = fill_hopper(site, params.hopper);
+  else
+    grid = fill_portable(site, params.portable = {});
+  const std::vector<PyramidBinding> pyramids =
+      build_pyramids(site, pyramid_function_, parts_.pyramids);
+  BlockBytes block(block_.bytes());
+  pack(block_,
+       {.program = launch.program.structure(),
+        .bindings = launch.program.bindings(),
+        .problem = launch.problem,
+        .error = reinterpret_cast<void*>(error),
+        .pyramids = pyramids},
+       block.bytes());
+  void* arguments[] = {&params, block.bytes().data()};
+  const DriverStatus status = gpu_->driver().launch(
+      function_, grid.x, grid.y, 1, static_cast<unsigned>(parts_.row.threads), 1, 1,
+      static_cast<unsigned>(parts_.shared_bytes), site.stream(), arguments, nullptr);
+  if (status != 0) raise_launch(gpu_->driver(), status, parts_.kernel_name, launch.problem);
+}
+
+}  // namespace tilewright::cuda

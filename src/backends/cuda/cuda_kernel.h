@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/contract/backend.h"
+#include "backends/cuda/device/fault_record.h"
+#include "backends/cuda/device/gpu.h"
+#include "backends/cuda/kernel_row.h"
+#include "backends/cuda/parameter_block.h"
+
+namespace tilewright::cuda {
+
+/// What a kernel is loaded from, beside its machine code.
+struct KernelParts {
+  KernelRow row;
+  std::string kernel_name;
+  std::int64_t shared_bytes = 0;
+  std::vector<PyramidRequest> pyramids;
+  bool reports = false;  ///< checked mode
+  std::vector<std::string> captures;
+};
+
+/// A loaded kernel on one device.
+class CudaKernel final : public backends::Kernel {
+ public:
+  /// Loads into the device's primary context. Throws Error{kDevice}.
+  CudaKernel(std::shared_ptr<Gpu> gpu, const backends::Binary& binary, KernelParts parts,
+             const ir::Program& program);
+  ~CudaKernel() override;
+
+  std::size_t workspace_bytes(const Program& program, const Problem& problem) const override;
+  std::size_t launch(const backends::Launch& launch) const override;
+
+  /// Throws what it reported in checked mode.
+  void check_errors() const;
+
+ private:
+  void enqueue(const backends::Launch& launch, class Workspace& workspace) const;
+  void load(const backends::Binary& binary);
+
+  std::shared_ptr<Gpu> gpu_;
+  KernelParts parts_;
+  BlockLayout block_;
+  ModuleHandle module_ = nullptr;
+  FunctionHandle function_ = nullptr;
+  FunctionHandle pyramid_function_ = nullptr;  ///< null where no table decides tiles
+  std::unique_ptr<FaultRecord> faults_;        ///< in checked mode
+};
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "backends/cuda/launch/forward_params.h"
+#include "backends/cuda/launch/launch_site.h"
+
+namespace tilewright::cuda {
+
+/// Why the Hopper kernels cannot read or write these tensors where they lie; empty where they can.
+std::string hopper_layout_rejection(const ForwardInputs& inputs, const ForwardOutputs& outputs);
+
+/// Fills the parameters, tensor maps included. Counters for a stream under capture stay with its
+/// graph.
+Grid fill_hopper(const LaunchSite& site, params::Hopper& params);
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "backends/cuda/launch/forward_params.h"
+#include "backends/cuda/nvrtc/nvrtc_search.h"
+#include "backends/cuda/sources/kernel_sources.h"
+
+// The host's mirrors of kernel parameters against the kernels' own declarations, by the compiler
+// that compiles kernels.
+namespace tilewright::cuda {
+namespace {
+
+std::shared_ptr<const Nvrtc> real_nvrtc(std::string& why) {
+  backends::BackendOptions options;
+  if (const char* const chosen = std::getenv("TILEWRIGHT_NVRTC")) options.nvrtc = chosen;
+  constexpr int kAnyMajor = 99;
+  NvrtcChoice choice = find_nvrtc(nvrtc_places(options), kAnyMajor);
+  why = choice.reason;
+  return choice.nvrtc;
+}
+
+std::string assertion(const std::string& type, const char* member, std::size_t offset) {
+  return "static_assert(__builtin_offsetof(tilewright::cuda::" + type + ", " + member +
+         ") == " + std::to_string(offset) + ");\n";
+}
+
+std::string size_assertion(const std::string& type, std::size_t bytes) {
+  return "static_assert(sizeof(tilewright::cuda::" + type + ") == " + std::to_string(bytes) +
+         ");\n";
+}
+
+std::string hopper_text() {
+  using Params = params::Hopper;
+  const std::string type = "ForwardParams";
+  return "#include \"attention/forward_params.cuh\"\n" + size_assertion(type, sizeof(Params)) +
+         assertion(type, "key", offsetof(Params, key)) +
+         assertion(type, "out", offsetof(Params, out)) +
+         assertion(type, "max_scores", offsetof(Params, max_scores)) +
+         assertion(type, "error", offsetof(Params, error)) +
+         assertion(type, "out_strides.row", offsetof(Params, out_strides.row)) +
+         assertion(type, "lse_strides", offsetof(Params, lse_strides)) +
+         assertion(type, "schedule.counters", offsetof(Params, schedule.counters)) +
+         assertion(type, "schedule.last_tile_first", offsetof(Params, schedule.last_tile_first)) +
+         assertion(type, "extents.kv_rows", offsetof(Params, extents.kv_rows)) +
+         assertion(type, "scale_log2", offsetof(Params, scale_log2));
+}
+
+std::string portable_text() {
+  using Params = params::Portable;
+  const std::string type = "PortableParams";
+  return "#include \"attention/portable_params.cuh\"\n" + size_assertion(type, sizeof(Params)) +
+         assertion(type, "max_scores", offsetof(Params, max_scores)) +
+         assertion(type, "value_strides.column", offsetof(Params, value_strides.column)) +
+         assertion(type, "lse_strides.row", offsetof(Params, lse_strides.row)) +
+         assertion(type, "lists.first", offsetof(Params, lists.first)) +
+         assertion(type, "lists.heads", offsetof(Params, lists.heads)) +
+         assertion(type, "schedule.items", offsetof(Params, schedule.items)) +
+         assertion(type, "schedule.split_keys", offsetof(Params, schedule.split_keys)) +
+         assertion(type, "extents.group_heads", offsetof(Params, extents.group_heads)) +
+         assertion(type, "value_dim", offsetof(Params, value_dim)) +
+         assertion(type, "scale_log2", offsetof(Params, scale_log2));
+}
+
+class KernelStructs : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
+  std::string why;
+  const auto nvrtc = real_nvrtc(why);
+  if (!nvrtc) GTEST_SKIP() << why;
+  const CompileResult result =
+      nvrtc->compile({.file_name = "structs.cu",
+                      .text = KernelSources("").inlined(GetParam()),
+                      .options = {"--std=c++20", "--gpu-architecture=compute_90"},
+                      .to_ptx = true});
+  EXPECT_TRUE(result.succeeded) << result.log;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, KernelStructs, ::testing::Values(hopper_text(), portable_text()),
+                         [](const auto& info) { return info.index == 0 ? "Hopper" : "Portable"; });
+
+TEST(KernelStructsCheck, AWrongOffsetIsNoticed) {
+  std::string why;
+  const auto nvrtc = real_nvrtc(why);
+  if (!nvrtc) GTEST_SKIP() << why;
+  const std::string wrong = "#include \"attention/forward_params.cuh\"\n" +
+                            assertion("ForwardParams", "out", offsetof(params::Hopper, out) + 8);
+  const CompileResult result =
+      nvrtc->compile({.file_name = "structs.cu",
+                      .text = KernelSources("").inlined(wrong),
+                      .options = {"--std=c++20", "--gpu-architecture=compute_90"},
+                      .to_ptx = true});
+  EXPECT_FALSE(result.succeeded);
+}
+
+}  // namespace
+}  // namespace tilewright::cuda
