@@ -10,8 +10,6 @@
 
 namespace tilewright {
 
-namespace {
-
 void require_same_class(const Problem& prepared, const Problem& called) {
   const bool dtypes =
       prepared.query_dtype == called.query_dtype && prepared.out_dtype == called.out_dtype;
@@ -32,6 +30,15 @@ void require_same_class(const Problem& prepared, const Problem& called) {
                        "dims and device may not"});
 }
 
+CallReport report_of(const plan::Plan& plan) {
+  CallReport report{
+      .kernel = plan.backend + "/" + plan.kernel, .path = {}, .slow_path = !plan.fast};
+  report.path = plan.reasons.empty() ? std::string() : plan.reasons.front();
+  return report;
+}
+
+namespace {
+
 /// Runs the flow; a failing call is recorded where the engine was asked to.
 CallReport run_recorded(EngineCore& core, Prepared& prepared, const CallParts& call) {
   const std::shared_ptr<const MaskMap> built =
@@ -51,10 +58,7 @@ CallReport run_recorded(EngineCore& core, Prepared& prepared, const CallParts& c
                                                       .map = map,
                                                       .lists = call.lists,
                                                       .host = core.options.host});
-  const plan::Plan& plan = prepared.plan();
-  CallReport report{
-      .kernel = plan.backend + "/" + plan.kernel, .path = {}, .slow_path = !plan.fast};
-  report.path = plan.reasons.empty() ? std::string() : plan.reasons.front();
+  CallReport report = report_of(prepared.plan());
   core.stats.called(report.kernel, workspace_bytes);
   return report;
 }

@@ -140,6 +140,19 @@ tw_status tw_forward(tw_engine* engine, const tw_program* program, const tw_inpu
   });
 }
 
+tw_status tw_backward(tw_engine* engine, const tw_program* program,
+                      const tw_backward_inputs* inputs, const tw_backward_outputs* outputs,
+                      const double* scale) {
+  return guard([&] {
+    tilewright::CallOptions options;
+    if (scale != nullptr) options.scale = *scale;
+    required(engine, "engine")
+        .engine.attention_backward(required(program, "program").program,
+                                   inputs_of(sized_copy(inputs, "inputs")),
+                                   outputs_of(sized_copy(outputs, "outputs")), options);
+  });
+}
+
 tw_status tw_attention_prepare(tw_engine* engine, const tw_program* program,
                                const tw_problem* problem, int32_t asynchronous,
                                tw_attention** attention) {
@@ -187,6 +200,15 @@ tw_status tw_attention_forward(const tw_attention* attention, const tw_inputs* i
     required(attention, "attention")
         .attention.forward(inputs_of(required(inputs, "inputs")),
                            outputs_of(required(outputs, "outputs")));
+  });
+}
+
+tw_status tw_attention_backward(const tw_attention* attention, const tw_backward_inputs* inputs,
+                                const tw_backward_outputs* outputs) {
+  return guard([&] {
+    required(attention, "attention")
+        .attention.backward(inputs_of(sized_copy(inputs, "inputs")),
+                            outputs_of(sized_copy(outputs, "outputs")));
   });
 }
 

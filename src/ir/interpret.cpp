@@ -94,6 +94,13 @@ Interpreter::Interpreter(const Program& program, const Bindings& bindings)
     : program_(program), bindings_(bindings), values_(program.size()) {
   if (program.roots().mask) mask_nodes_ = program.reachable_from(*program.roots().mask);
   if (program.roots().score) score_nodes_ = program.reachable_from(*program.roots().score);
+  if (program.roots().derivatives.empty()) return;
+  derivative_nodes_.resize(program.size());
+  for (const NodeId root : program.roots().derivatives) {
+    const std::vector<bool> reachable = program.reachable_from(root);
+    for (NodeId id = 0; id < program.size(); ++id)
+      if (reachable[id]) derivative_nodes_[id] = true;
+  }
 }
 
 bool Interpreter::mask(const Position& position) {
@@ -115,6 +122,33 @@ float Interpreter::score_f32(float score, const Position& position) {
   if (!program_.roots().score) return score;
   evaluate<float>(score_nodes_, static_cast<double>(score), position);
   return static_cast<float>(values_[*program_.roots().score].real);
+}
+
+const std::vector<double>& Interpreter::derivatives(double score, const Position& position) {
+  return derivatives_in<double>(score, position);
+}
+
+const std::vector<double>& Interpreter::derivatives_f32(float score, const Position& position) {
+  return derivatives_in<float>(static_cast<double>(score), position);
+}
+
+template <class F>
+const std::vector<double>& Interpreter::derivatives_in(double score, const Position& position) {
+  derivatives_.clear();
+  if (derivative_nodes_.empty()) return derivatives_;
+  evaluate<F>(derivative_nodes_, score, position);
+  for (const NodeId root : program_.roots().derivatives) derivatives_.push_back(values_[root].real);
+  return derivatives_;
+}
+
+std::optional<Dims> Interpreter::subscripts(NodeId load) const {
+  const auto operands = program_.operands(load);
+  if (!values_[operands.back()].truth) return std::nullopt;
+  const TensorView& view = bindings_.captures[program_.node(load).payload];
+  Dims indices;
+  for (std::size_t axis = 0; axis < view.rank(); ++axis)
+    indices.push_back(wrap_index(values_[operands[axis]].integer, view.shape[axis]));
+  return indices;
 }
 
 std::vector<NodeValue> Interpreter::values(double score, const Position& position) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,10 +42,20 @@ class Interpreter {
   /// score_mod with every float rounded to fp32, as a plain fp32 computation has it.
   float score_f32(float score, const Position& position);
 
+  /// The floats of Roots::derivatives for one score, in fp64 or with every float rounded to fp32;
+  /// valid until the next call. Call it as score().
+  const std::vector<double>& derivatives(double score, const Position& position);
+  const std::vector<double>& derivatives_f32(float score, const Position& position);
+  /// The element that a load read in the call before, one index per axis in range; absent behind a
+  /// false guard.
+  std::optional<Dims> subscripts(NodeId load) const;
+
   /// Every node's value for one score, score nodes in fp64, in program order.
   std::vector<NodeValue> values(double score, const Position& position);
 
  private:
+  template <class F>
+  const std::vector<double>& derivatives_in(double score, const Position& position);
   template <class F>
   void evaluate(const std::vector<bool>& wanted, double score, const Position& position);
   template <class F>
@@ -59,6 +70,8 @@ class Interpreter {
   const Bindings& bindings_;
   std::vector<bool> mask_nodes_;
   std::vector<bool> score_nodes_;
+  std::vector<bool> derivative_nodes_;  ///< score_nodes_ too
+  std::vector<double> derivatives_;
   std::vector<NodeValue> values_;
 };
 
