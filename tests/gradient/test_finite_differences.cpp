@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/element.h"
+#include "ir/program.h"
 #include "support/backward.h"
 #include "support/entry.h"
 #include "support/targets.h"
@@ -116,6 +117,11 @@ void check_on(const Target& target, const Entry& entry) {
 
 TEST_P(FiniteDifferences, OfTheMeaning) {
   check_on({.backend = "reference", .cpu_isa = {}}, entries()[GetParam()]);
+}
+
+TEST_P(FiniteDifferences, OfTheCpu) {
+  for (const Target& target : available_targets())
+    if (target.backend == "cpu") check_on(target, entries()[GetParam()]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Entry, FiniteDifferences, testing::Range<std::size_t>(0, entries().size()),

@@ -43,16 +43,15 @@ struct Arithmetic {
   std::optional<DType> dtype;  ///< of every tensor; absent: the call's
 };
 
-Gradients dense_gradients(const Program& program, const TrainingStep& step,
+Gradients dense_gradients(const Program& program, const BackwardInputs& given,
                           const CallOptions& options, const Arithmetic& how) {
-  const BackwardInputs given = step.inputs();
   const auto copied = [&](const TensorView& view) {
     return copy_as(view, how.dtype.value_or(view.dtype));
   };
   const Tensor query = copied(given.query), key = copied(given.key), value = copied(given.value);
   const Tensor d_out = copied(given.d_out);
-  const std::optional<Tensor> d_lse =
-      given.d_lse ? std::optional(copied(*given.d_lse)) : std::nullopt;
+  std::optional<Tensor> d_lse;
+  if (given.d_lse) d_lse.emplace(copied(*given.d_lse));
   Tensor out(how.dtype.value_or(given.query.dtype), given.out.shape);
   Tensor lse(row_dtype(query.view().dtype), given.lse.shape);
   const ForwardInputs forward_inputs{query, key, value};
@@ -83,15 +82,16 @@ void append(std::string& text, const std::string& name, const std::string& reaso
   if (!reason.empty()) text += (text.empty() ? "" : "; ") + name + ": " + reason;
 }
 
+/// compare(get) for every gradient, where get takes it out of BackwardOutputs.
 template <class Compare>
-std::string over_all(const Gradients& gradients, const Compare& compare) {
+std::string over_all(const BackwardOutputs& gradients, const Compare& compare) {
   std::string text;
-  append(text, "d_query", compare([](const Gradients& g) { return g.d_query.view(); }));
-  append(text, "d_key", compare([](const Gradients& g) { return g.d_key.view(); }));
-  append(text, "d_value", compare([](const Gradients& g) { return g.d_value.view(); }));
+  append(text, "d_query", compare([](const BackwardOutputs& g) { return *g.d_query; }));
+  append(text, "d_key", compare([](const BackwardOutputs& g) { return *g.d_key; }));
+  append(text, "d_value", compare([](const BackwardOutputs& g) { return *g.d_value; }));
   for (const auto& entry : gradients.captures) {
     const std::string& name = entry.first;
-    append(text, name, compare([&name](const Gradients& g) { return g.captures.at(name).view(); }));
+    append(text, name, compare([&name](const BackwardOutputs& g) { return g.captures.at(name); }));
   }
   return text;
 }
@@ -106,7 +106,9 @@ BackwardInputs TrainingStep::inputs() const {
 }
 
 TrainingStep step_of(Operands operands, std::uint64_t seed, const StepSpec& spec) {
-  Results results = results_for(operands.inputs(), {.max_scores = false});
+  ResultSpec wanted;
+  wanted.max_scores = false;
+  Results results = results_for(operands.inputs(), wanted);
   Random random(seed);
   Tensor d_out(TensorSpec{.dtype = spec.d_out_dtype.value_or(operands.query.view().dtype),
                           .shape = results.out.shape(),
@@ -140,26 +142,33 @@ Gradients gradients_for(const TrainingStep& step, const Program& program, bool e
   return make(step.inputs(), program, {}, everything, layout);
 }
 
-GradientReference gradient_reference_of(const Program& program, const TrainingStep& step,
+GradientReference gradient_reference_of(const Program& program, const BackwardInputs& inputs,
                                         const CallOptions& options) {
   return {.meaning = dense_gradients(
-              program, step, options,
+              program, inputs, options,
               {.arithmetic = reference::Arithmetic::kMeaning, .dtype = DType::kF64}),
-          .plain = dense_gradients(program, step, options,
+          .plain = dense_gradients(program, inputs, options,
                                    {.arithmetic = reference::Arithmetic::kPlain, .dtype = {}})};
 }
 
-std::string mismatch(const Gradients& gradients, const GradientReference& reference, DType dtype) {
-  std::string text = over_all(gradients, [&](const auto& of) {
-    return compare_gradient(of(gradients), of(reference.meaning), of(reference.plain), dtype)
-        .reason;
+std::string mismatch(const BackwardOutputs& gradients, const GradientReference& reference,
+                     DType dtype) {
+  const BackwardOutputs meaning = reference.meaning.outputs();
+  const BackwardOutputs plain = reference.plain.outputs();
+  return over_all(gradients, [&](const auto& of) {
+    return compare_gradient(of(gradients), of(meaning), of(plain), dtype).reason;
   });
+}
+
+std::string mismatch(const Gradients& gradients, const GradientReference& reference, DType dtype) {
+  std::string text = mismatch(gradients.outputs(), reference, dtype);
   if (!gradients.padding_intact()) text += " bytes between elements were written";
   return text;
 }
 
 std::string bit_difference(const Gradients& a, const Gradients& b) {
-  return over_all(a, [&](const auto& of) { return compare_bits(of(a), of(b)).reason; });
+  const BackwardOutputs left = a.outputs(), right = b.outputs();
+  return over_all(left, [&](const auto& of) { return compare_bits(of(left), of(right)).reason; });
 }
 
 Gradients train(Engine& engine, const Program& program, TrainingStep& step,

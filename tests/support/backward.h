@@ -20,7 +20,7 @@ struct TrainingStep {
 };
 
 struct StepSpec {
-  std::optional<DType> d_out_dtype;  ///< absent: query's
+  std::optional<DType> d_out_dtype = {};  ///< absent: query's
   Layout d_out_layout = Layout::kContiguous;
   bool d_lse = false;
 };
@@ -46,10 +46,17 @@ struct GradientReference {
   Gradients plain;  ///< in the dtypes of the call
 };
 
-GradientReference gradient_reference_of(const Program& program, const TrainingStep& step,
+GradientReference gradient_reference_of(const Program& program, const BackwardInputs& inputs,
                                         const CallOptions& options = {});
+inline GradientReference gradient_reference_of(const Program& program, const TrainingStep& step,
+                                               const CallOptions& options = {}) {
+  return gradient_reference_of(program, step.inputs(), options);
+}
 
 /// Compares every gradient; empty where all pass, else what failed.
+std::string mismatch(const BackwardOutputs& gradients, const GradientReference& reference,
+                     DType dtype);
+/// The same, and that nothing between the elements was written.
 std::string mismatch(const Gradients& gradients, const GradientReference& reference, DType dtype);
 
 /// The names of tensors whose bits differ; empty where none do.
