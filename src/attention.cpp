@@ -10,8 +10,6 @@
 
 namespace tilewright {
 
-namespace {
-
 void require_same_class(const Problem& prepared, const Problem& called) {
   const bool dtypes =
       prepared.query_dtype == called.query_dtype && prepared.out_dtype == called.out_dtype;
@@ -41,6 +39,13 @@ std::shared_ptr<const MaskMap> own_map(Prepared& prepared, const CallParts& call
 
 }  // namespace
 
+CallReport report_of(const plan::Plan& plan) {
+  CallReport report{
+      .kernel = plan.backend + "/" + plan.kernel, .path = {}, .slow_path = !plan.fast};
+  report.path = plan.reasons.empty() ? std::string() : plan.reasons.front();
+  return report;
+}
+
 CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
   check_call(call.program, call.problem, call.outputs);
   Prepared& prepared = asked.serving(call);
@@ -58,10 +63,7 @@ CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
                       .lists = call.lists,
                       .host = core.options.host,
                       .stream = call.stream});
-  const plan::Plan& plan = prepared.plan();
-  CallReport report{
-      .kernel = plan.backend + "/" + plan.kernel, .path = {}, .slow_path = !plan.fast};
-  report.path = plan.reasons.empty() ? std::string() : plan.reasons.front();
+  CallReport report = report_of(prepared.plan());
   core.stats.called(report.kernel, workspace_bytes);
   return report;
 }

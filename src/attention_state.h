@@ -23,6 +23,24 @@ struct CallParts {
 /// The flow from facts to launch.
 CallReport run_call(EngineCore& core, Prepared& prepared, const CallParts& call);
 
+/// One backward call, its problem already checked for itself.
+struct BackwardParts {
+  const Program& program;
+  const Problem& problem;
+  const BackwardInputs& inputs;
+  const BackwardOutputs& outputs;
+  const BlockLists* lists = nullptr;
+  const MaskMap* lists_map = nullptr;
+};
+
+CallReport run_backward(EngineCore& core, Prepared& prepared, const BackwardParts& call);
+
+/// Refuses a call whose dtypes, dims or device are not those that were prepared.
+void require_same_class(const Problem& prepared, const Problem& called);
+
+/// What the plan says of a call that went well.
+CallReport report_of(const plan::Plan& plan);
+
 struct Attention::State {
   State(std::shared_ptr<EngineCore> engine_core, std::shared_ptr<Prepared> structure,
         Program traced, const Problem& asked)

@@ -153,6 +153,19 @@ tw_status tw_forward_with(tw_engine* engine, const tw_program* program, const tw
   });
 }
 
+tw_status tw_backward(tw_engine* engine, const tw_program* program,
+                      const tw_backward_inputs* inputs, const tw_backward_outputs* outputs,
+                      const double* scale) {
+  return guard([&] {
+    tilewright::CallOptions options;
+    if (scale != nullptr) options.scale = *scale;
+    required(engine, "engine")
+        .engine.attention_backward(required(program, "program").program,
+                                   inputs_of(sized_copy(inputs, "inputs")),
+                                   outputs_of(sized_copy(outputs, "outputs")), options);
+  });
+}
+
 tw_status tw_attention_prepare(tw_engine* engine, const tw_program* program,
                                const tw_problem* problem, int32_t asynchronous,
                                tw_attention** attention) {
@@ -216,6 +229,15 @@ tw_status tw_attention_forward_with(const tw_attention* attention, const tw_inpu
 tw_status tw_attention_workspace_bytes(const tw_attention* attention, size_t* bytes) {
   return guard([&] {
     required(bytes, "bytes") = required(attention, "attention").attention.workspace_bytes();
+  });
+}
+
+tw_status tw_attention_backward(const tw_attention* attention, const tw_backward_inputs* inputs,
+                                const tw_backward_outputs* outputs) {
+  return guard([&] {
+    required(attention, "attention")
+        .attention.backward(inputs_of(sized_copy(inputs, "inputs")),
+                            outputs_of(sized_copy(outputs, "outputs")));
   });
 }
 

@@ -113,6 +113,32 @@ ForwardOutputs outputs_of(const tw_outputs& outputs) {
   return views;
 }
 
+BackwardInputs inputs_of(const tw_backward_inputs& inputs) {
+  BackwardInputs views{.query = view_of(inputs.query, "query"),
+                       .key = view_of(inputs.key, "key"),
+                       .value = view_of(inputs.value, "value"),
+                       .out = view_of(inputs.out, "out"),
+                       .lse = view_of(inputs.lse, "lse"),
+                       .d_out = view_of(inputs.d_out, "d_out"),
+                       .d_lse = {}};
+  if (inputs.d_lse != nullptr) views.d_lse = view_of(*inputs.d_lse, "d_lse");
+  return views;
+}
+
+BackwardOutputs outputs_of(const tw_backward_outputs& outputs) {
+  BackwardOutputs views;
+  if (outputs.d_query != nullptr) views.d_query = view_of(*outputs.d_query, "d_query");
+  if (outputs.d_key != nullptr) views.d_key = view_of(*outputs.d_key, "d_key");
+  if (outputs.d_value != nullptr) views.d_value = view_of(*outputs.d_value, "d_value");
+  for (std::size_t i = 0; i < outputs.capture_count; ++i) {
+    const tw_capture_gradient& entry = (&required(outputs.captures, "captures"))[i];
+    const char* const name = &required(entry.capture, "captures[].capture");
+    if (!views.captures.emplace(name, view_of(entry.gradient, name)).second)
+      raise_argument("captures", "names a captured tensor twice", "each name once", name);
+  }
+  return views;
+}
+
 EngineOptions options_of(const tw_engine_options& options) {
   if (options.compile_policy < TW_COMPILE_ALLOW || options.compile_policy > TW_COMPILE_FORBID) {
     raise_argument("options", "has an unknown compile_policy", "a tw_policy",

@@ -41,6 +41,8 @@ void sized_write(T source, T* target, const char* argument) {
 TensorView view_of(const tw_tensor& tensor, const char* argument);
 ForwardInputs inputs_of(const tw_inputs& inputs);
 ForwardOutputs outputs_of(const tw_outputs& outputs);
+BackwardInputs inputs_of(const tw_backward_inputs& inputs);
+BackwardOutputs outputs_of(const tw_backward_outputs& outputs);
 EngineOptions options_of(const tw_engine_options& options);
 Problem problem_of(const tw_problem& problem);
 CallOptions options_of(const tw_call_options& options);

@@ -10,6 +10,7 @@
 
 #include "attention_state.h"
 #include "backends/list.h"
+#include "backward_check.h"
 #include "call_check.h"
 #include "config.h"
 #include "record.h"
@@ -128,6 +129,19 @@ CallReport Engine::attention(const Program& program, const ForwardInputs& inputs
 
 void Engine::check_device_errors() const {
   for (const auto& backend : state_->core->backends) backend->check_errors();
+}
+
+CallReport Engine::attention_backward(const Program& program, const BackwardInputs& inputs,
+                                      const BackwardOutputs& outputs, const CallOptions& options) {
+  Problem problem = problem_from(inputs, outputs);
+  problem.scale = options.scale;
+  if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
+  return run_backward(*state_->core, *state_->prepare(program, problem),
+                      {.program = program,
+                       .problem = problem,
+                       .inputs = inputs,
+                       .outputs = outputs,
+                       .lists = options.block_lists});
 }
 
 EngineStats Engine::stats() const { return state_->core->stats.read(); }

@@ -36,6 +36,13 @@ std::string source_text(Prepared& prepared, const Program& program, const Proble
   return "source of " + source.kernel_name + " (" + source.toolchain + "):\n" + source.text + "\n";
 }
 
+std::string derivative_text(Prepared& prepared, const Program& program) {
+  ir::DerivativeRequest request;
+  for (const ir::CaptureSlot& slot : program.structure().captures())
+    request.captures.push_back(is_floating(slot.dtype));
+  return ir::derivative_text(prepared.gradient(program, request)->derivative, program.bindings());
+}
+
 }  // namespace
 
 std::string explain_stage(Prepared& prepared, const Program& program, const Problem& problem,
@@ -44,6 +51,7 @@ std::string explain_stage(Prepared& prepared, const Program& program, const Prob
   if (stage == "facts") return facts_text(prepared, program, problem);
   if (stage == "plan") return plan::to_text(prepared.plan());
   if (stage == "source") return source_text(prepared, program, problem);
+  if (stage == "derivative") return derivative_text(prepared, program);
   if (stage == "all") {
     return program.text() + "\n" + facts_text(prepared, program, problem) + "\n" +
            plan::to_text(prepared.plan()) + "\n" + source_text(prepared, program, problem);
@@ -51,7 +59,7 @@ std::string explain_stage(Prepared& prepared, const Program& program, const Prob
   throw Error({.code = ErrorCode::kInvalidArgument,
                .what = "there is no such stage",
                .where = "stage",
-               .expected = "program, facts, plan, source or all",
+               .expected = "program, facts, plan, source, derivative or all",
                .got = std::string(stage),
                .hint = {}});
 }

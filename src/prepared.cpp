@@ -204,7 +204,8 @@ backends::EmitRequest Prepared::request(const Program& program, const Problem& p
           .facts = facts_,
           .plan = plan_,
           .problem = problem,
-          .variant = variant};
+          .variant = variant,
+          .derivative = nullptr};
 }
 
 bool Prepared::has_kernel(const Program& program, const Problem& problem,
@@ -216,7 +217,24 @@ std::shared_ptr<const backends::Kernel> Prepared::kernel(const Program& program,
                                                          const Problem& problem,
                                                          backends::Variant variant,
                                                          bool preparing) {
-  const backends::EmitRequest wanted = request(program, problem, variant);
+  return kernel_for(request(program, problem, variant), preparing);
+}
+
+std::shared_ptr<const backends::Kernel> Prepared::backward_kernel(const GradientStage& stage,
+                                                                  const Problem& problem,
+                                                                  backends::Variant variant,
+                                                                  bool preparing) {
+  return kernel_for({.program = *stage.derivative.program,
+                     .facts = stage.facts,
+                     .plan = plan_,
+                     .problem = problem,
+                     .variant = variant,
+                     .derivative = &stage.derivative},
+                    preparing);
+}
+
+std::shared_ptr<const backends::Kernel> Prepared::kernel_for(const backends::EmitRequest& wanted,
+                                                             bool preparing) {
   const Digest key = backend_->fast_key(wanted);
   auto [kernel, known] = core_->kernels.get(key, [&] {
     if (!preparing) require_allowed(plan_.kernel);

@@ -12,6 +12,7 @@
 #include "backends/contract/backend.h"
 #include "cache/disk_store.h"
 #include "cache/memory_store.h"
+#include "gradient_stage.h"
 #include "plan/plan.h"
 #include "tilewright/engine.h"
 
@@ -76,6 +77,16 @@ class Prepared {
   /// Compiled code; compiles under the policy. `preparing`: the policy governs later compiles only.
   std::shared_ptr<const backends::Kernel> kernel(const Program& program, const Problem& problem,
                                                  backends::Variant variant, bool preparing);
+  /// The derivatives for these gradients; the structure must be that of `program`.
+  std::shared_ptr<const GradientStage> gradient(const Program& program,
+                                                const ir::DerivativeRequest& request) {
+    return gradients_.get(program.structure(), request);
+  }
+  /// As kernel(), for the backward.
+  std::shared_ptr<const backends::Kernel> backward_kernel(const GradientStage& stage,
+                                                          const Problem& problem,
+                                                          backends::Variant variant,
+                                                          bool preparing);
   bool has_kernel(const Program& program, const Problem& problem, backends::Variant variant) const;
 
   /// The spans of a masked call; null where the mask needs none. Remembered unless tables decide
@@ -89,6 +100,8 @@ class Prepared {
   };
   backends::EmitRequest request(const Program& program, const Problem& problem,
                                 backends::Variant variant) const;
+  std::shared_ptr<const backends::Kernel> kernel_for(const backends::EmitRequest& wanted,
+                                                     bool preparing);
   std::shared_ptr<const backends::Kernel> compile(const backends::EmitRequest& request);
   cache::Entry compile_entry(const backends::EmitRequest& request, const backends::Source& source);
   void require_allowed(const std::string& kernel) const;
@@ -105,6 +118,7 @@ class Prepared {
       false;  ///< integer or truth tables are read: their values decide facts and maps
   bool has_integers_ = false;
   bool has_faults_ = false;  ///< some subscript or division could be bad
+  GradientStages gradients_;
   std::mutex mutex_;
   std::map<Digest, Memo> memos_;
   std::array<std::unique_ptr<Prepared>, 4> siblings_;  ///< by demands; made when first needed

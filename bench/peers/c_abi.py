@@ -25,6 +25,18 @@ class Outputs(c.Structure):
     _fields_ = [("out", Tensor), ("lse", c.POINTER(Tensor)), ("max_scores", c.POINTER(Tensor))]
 
 
+class BackwardInputs(c.Structure):
+    _fields_ = [("struct_bytes", c.c_size_t)]
+    _fields_ += [(name, Tensor) for name in ("query", "key", "value", "out", "lse", "d_out")]
+    _fields_ += [("d_lse", c.POINTER(Tensor))]
+
+
+class BackwardOutputs(c.Structure):
+    _fields_ = [("struct_bytes", c.c_size_t)]
+    _fields_ += [(name, c.POINTER(Tensor)) for name in ("d_query", "d_key", "d_value")]
+    _fields_ += [("captures", c.c_void_p), ("capture_count", c.c_size_t)]
+
+
 def tensor(array):
     """A descriptor of a torch tensor; the tensor must outlive it."""
     rank = array.dim()
@@ -57,7 +69,13 @@ class Engine:
             self.check(self.library.tw_program_bind(program, name.encode(), c.byref(view)))
         return program
 
-    def forward(self, program, query, key, value, out):
+    def forward(self, program, query, key, value, out, lse=None):
         inputs = Inputs(tensor(query), tensor(key), tensor(value))
-        outputs = Outputs(tensor(out), None, None)
+        outputs = Outputs(tensor(out), c.pointer(tensor(lse)) if lse is not None else None, None)
         self.check(self.library.tw_forward(self.engine, program, c.byref(inputs), c.byref(outputs), None))
+
+    def backward(self, program, query, key, value, out, lse, d_out, d_query, d_key, d_value):
+        inputs = BackwardInputs(c.sizeof(BackwardInputs), *map(tensor, (query, key, value, out, lse, d_out)), None)
+        gradients = [c.pointer(tensor(gradient)) for gradient in (d_query, d_key, d_value)]
+        outputs = BackwardOutputs(c.sizeof(BackwardOutputs), *gradients, None, 0)
+        self.check(self.library.tw_backward(self.engine, program, c.byref(inputs), c.byref(outputs), None))

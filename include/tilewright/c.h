@@ -192,6 +192,41 @@ TW_API tw_status tw_forward_with(tw_engine* engine, const tw_program* program,
                                  const tw_inputs* inputs, const tw_outputs* outputs,
                                  const tw_call_options* options);
 
+/* What backward reads: the tensors of the forward call, what it wrote, and the gradient of that.
+ * d_out [B, Hq, Q, Ev] and d_lse [B, Hq, Q] may have any floating dtype and strides; d_lse may be
+ * NULL. */
+typedef struct tw_backward_inputs {
+  size_t struct_bytes;
+  tw_tensor query;
+  tw_tensor key;
+  tw_tensor value;
+  tw_tensor out;
+  tw_tensor lse;
+  tw_tensor d_out;
+  const tw_tensor* d_lse;
+} tw_backward_inputs;
+
+/* The gradient of one captured tensor, with its shape and dtype. */
+typedef struct tw_capture_gradient {
+  const char* capture;
+  tw_tensor gradient;
+} tw_capture_gradient;
+
+/* Each gradient may be NULL and costs nothing then. */
+typedef struct tw_backward_outputs {
+  size_t struct_bytes;
+  const tw_tensor* d_query;
+  const tw_tensor* d_key;
+  const tw_tensor* d_value;
+  const tw_capture_gradient* captures; /* capture_count of them */
+  size_t capture_count;
+} tw_backward_outputs;
+
+/* The gradients of one tw_forward call with these tensors. */
+TW_API tw_status tw_backward(tw_engine* engine, const tw_program* program,
+                             const tw_backward_inputs* inputs, const tw_backward_outputs* outputs,
+                             const double* scale);
+
 /* What prepare needs to know. Zeros: one batch entry, one head, kv_batch = batch, kv_heads =
  * query_heads, value_dim = head_dim, scale 1/sqrt(head_dim). Dtypes must be stated (0 is TW_F64).
  */
@@ -233,7 +268,12 @@ TW_API tw_status tw_attention_forward_with(const tw_attention* attention, const 
 /* Bytes of device workspace that a call of the prepared problem takes; 0 on the CPU where the
  * backend takes none. */
 TW_API tw_status tw_attention_workspace_bytes(const tw_attention* attention, size_t* bytes);
-/* Text of one stage (program, facts, plan, source, all); sizes as in tw_program_text. */
+/* The gradients of a forward call with these tensors; the same freedom as tw_attention_forward. */
+TW_API tw_status tw_attention_backward(const tw_attention* attention,
+                                       const tw_backward_inputs* inputs,
+                                       const tw_backward_outputs* outputs);
+/* Text of one stage (program, facts, plan, source, derivative, all); sizes as in tw_program_text.
+ */
 TW_API tw_status tw_attention_explain(const tw_attention* attention, const char* stage, char* text,
                                       size_t capacity, size_t* needed);
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tilewright/backward.h"
 #include "tilewright/block_lists.h"
 #include "tilewright/problem.h"
 #include "tilewright/program.h"
@@ -137,7 +138,15 @@ class Attention {
   CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
                      const CallOptions& options = {}) const;
 
-  /// Text of one stage: program, facts, plan, source, or all.
+  /// Gradients of a forward call with these tensors, numbers and captures (semantics R6, R7); the
+  /// same freedom as forward(). On the CPU every gradient is deterministic: the same bits on every
+  /// run and for any number of threads. Throws Error for a captured tensor that has no gradient
+  /// (unknown names, integers) and for outputs that do not fit.
+  CallReport backward(const BackwardInputs& inputs, const BackwardOutputs& outputs) const;
+  /// Compiles what backward() for these gradients needs; without it the first backward() does.
+  void prepare_backward(const GradientSet& gradients = {}) const;
+
+  /// Text of one stage: program, facts, plan, source, derivative, or all.
   std::string explain(std::string_view stage) const;
   const Problem& problem() const noexcept;
   const Program& program() const noexcept;
@@ -165,6 +174,9 @@ class Engine {
   /// One call, prepared and cached behind the scenes.
   CallReport attention(const Program& program, const ForwardInputs& inputs,
                        const ForwardOutputs& outputs, const CallOptions& options = {});
+  /// The gradients of such a call; see Attention::backward.
+  CallReport attention_backward(const Program& program, const BackwardInputs& inputs,
+                                const BackwardOutputs& outputs, const CallOptions& options = {});
 
   /// Throws what kernels on devices have reported since the last call of this: a live subscript
   /// outside its tensor or a live division by zero, in checked mode (semantics R8, R9). Looks at

@@ -2,6 +2,7 @@
 
 /// The whole public C++ interface.
 #include "tilewright/author.h"
+#include "tilewright/backward.h"
 #include "tilewright/block_lists.h"
 #include "tilewright/catalogue.h"
 #include "tilewright/dtype.h"

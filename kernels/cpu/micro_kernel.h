@@ -64,6 +64,20 @@ struct OutputTile {
   std::int64_t columns;  ///< the true Ev
 };
 
+/// C = C + A^T * B for a packed B: what the gradients of keys and values sum up, A being P or dS.
+/// Reads left[d][r] for d < depth and r < rows; reads and writes output[r][c] for every c below
+/// columns rounded up to column_multiple.
+struct TransposedTile {
+  const void* left;            ///< compute type, row-major [depth][rows]
+  std::int64_t left_stride;    ///< elements between rows
+  const void* right;           ///< pack_value's result of depth x columns
+  void* output;                ///< accumulator type, row-major
+  std::int64_t output_stride;  ///< elements between rows, >= columns rounded up
+  std::int64_t rows;
+  std::int64_t depth;
+  std::int64_t columns;  ///< the true E or Ev
+};
+
 /// S = Q * K^T straight from the caller's memory, for work items of few rows (decode), where
 /// packing would cost more than the product. Touches exactly rows x E and kv x E elements.
 struct DirectScore {
@@ -107,6 +121,8 @@ struct MicroKernel {
   void (*output_tile)(const OutputTile& tile);
   void (*score_direct)(const DirectScore& operands);
   void (*output_direct)(const DirectOutput& operands);
+  /// Null where the kernel takes A by pairs of the depth: transpose A and call output_tile.
+  void (*transposed_tile)(const TransposedTile& tile);
 };
 
 }  // namespace tilewright::cpu

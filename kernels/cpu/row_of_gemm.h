@@ -6,6 +6,7 @@
 #include "direct_product.h"
 #include "panel_pack.h"
 #include "panel_product.h"
+#include "transposed_product.h"
 
 namespace tilewright::cpu {
 namespace {
@@ -45,6 +46,7 @@ constexpr MicroKernel make_row(const char* name, Isa isa) {
   MicroKernel row = make_packing_row<Gemm, Simd>(name, isa);
   row.score_tile = score_tile<Gemm>;
   row.output_tile = output_tile<Gemm>;
+  if constexpr (Gemm::kDepthStep == 1) row.transposed_tile = transposed_tile<Gemm>;
   return row;
 }
 

@@ -87,6 +87,8 @@ std::pair<Program, Bindings> Graph::finish(const Roots& roots) const {
     canonical.parts.roots.mask = canonical.keep(*roots.mask);
   if (roots.score && node(*roots.score).op != Op::kScore)
     canonical.parts.roots.score = canonical.keep(*roots.score);
+  for (NodeId derivative : roots.derivatives)
+    canonical.parts.roots.derivatives.push_back(canonical.keep(derivative));
   canonical.keep_unread();
   return {Program(std::move(canonical.parts)), std::move(canonical.bindings)};
 }

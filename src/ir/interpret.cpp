@@ -1,6 +1,8 @@
 #include "ir/interpret.h"
 
+#include <algorithm>
 #include <bit>
+#include <functional>
 #include <type_traits>
 
 #include "base/element.h"
@@ -115,14 +117,20 @@ NodeValue evaluate_expression(Op op, const NodeValue& x, const NodeValue& y, con
 
 Interpreter::Interpreter(const Program& program, const Bindings& bindings)
     : program_(program), bindings_(bindings) {
-  if (program.roots().mask) mask_ = pass_of(*program.roots().mask);
-  if (program.roots().score) score_ = pass_of(*program.roots().score);
+  if (program.roots().mask) mask_ = pass_of({*program.roots().mask});
+  if (program.roots().score) score_ = pass_of({*program.roots().score});
+  derivative_ = pass_of(program.roots().derivatives);
 }
 
-Interpreter::Pass Interpreter::pass_of(NodeId root) const {
+Interpreter::Pass Interpreter::pass_of(const std::vector<NodeId>& roots) const {
   Pass pass;
   pass.values.resize(program_.size());
-  const std::vector<bool> wanted = program_.reachable_from(root);
+  std::vector<bool> wanted(program_.size());
+  for (const NodeId root : roots) {
+    const std::vector<bool> reachable = program_.reachable_from(root);
+    std::transform(wanted.begin(), wanted.end(), reachable.begin(), wanted.begin(),
+                   std::logical_or<>());
+  }
   std::vector<std::uint8_t> reads(program_.size());
   for (NodeId id = 0; id < program_.size(); ++id) {
     if (!wanted[id]) continue;
@@ -153,6 +161,33 @@ float Interpreter::score_f32(float score, const Position& position) {
   if (!program_.roots().score) return score;
   evaluate<float>(score_, static_cast<double>(score), position);
   return static_cast<float>(score_.values[*program_.roots().score].real);
+}
+
+const std::vector<double>& Interpreter::derivatives(double score, const Position& position) {
+  return derivatives_in<double>(score, position);
+}
+
+const std::vector<double>& Interpreter::derivatives_f32(float score, const Position& position) {
+  return derivatives_in<float>(static_cast<double>(score), position);
+}
+
+template <class F>
+const std::vector<double>& Interpreter::derivatives_in(double score, const Position& position) {
+  derivatives_.clear();
+  evaluate<F>(derivative_, score, position);
+  for (const NodeId root : program_.roots().derivatives)
+    derivatives_.push_back(derivative_.values[root].real);
+  return derivatives_;
+}
+
+std::optional<Dims> Interpreter::subscripts(NodeId load) const {
+  const auto operands = program_.operands(load);
+  if (!derivative_.values[operands.back()].truth) return std::nullopt;
+  const TensorView& view = bindings_.captures[program_.node(load).payload];
+  Dims indices;
+  for (std::size_t axis = 0; axis < view.rank(); ++axis)
+    indices.push_back(wrap_index(derivative_.values[operands[axis]].integer, view.shape[axis]));
+  return indices;
 }
 
 std::vector<NodeValue> Interpreter::values(double score, const Position& position) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,11 +44,19 @@ class Interpreter {
   /// score_mod with every float rounded to fp32, as a plain fp32 computation has it.
   float score_f32(float score, const Position& position);
 
+  /// The floats of Roots::derivatives for one score, in fp64 or with every float rounded to fp32;
+  /// valid until the next call. Call it as score().
+  const std::vector<double>& derivatives(double score, const Position& position);
+  const std::vector<double>& derivatives_f32(float score, const Position& position);
+  /// The element that a load read in the call before, one index per axis in range; absent behind a
+  /// false guard.
+  std::optional<Dims> subscripts(NodeId load) const;
+
   /// Every node's value for one score, score nodes in fp64, in program order.
   std::vector<NodeValue> values(double score, const Position& position);
 
  private:
-  /// The nodes of one root, what each reads, and their values for the latest position.
+  /// The nodes of some roots, what each reads, and their values for the latest position.
   struct Pass {
     std::vector<NodeId> nodes;        ///< in program order
     std::vector<std::uint8_t> reads;  ///< of each of `nodes`: bits of the leaves below it
@@ -58,7 +67,9 @@ class Interpreter {
     bool is_known = false;  ///< `values` hold for `at`, `score` and `is_f64`
   };
 
-  Pass pass_of(NodeId root) const;
+  Pass pass_of(const std::vector<NodeId>& roots) const;
+  template <class F>
+  const std::vector<double>& derivatives_in(double score, const Position& position);
   template <class F>
   void evaluate(Pass& pass, double score, const Position& position) const;
   template <class F>
@@ -73,6 +84,8 @@ class Interpreter {
   const Bindings& bindings_;
   Pass mask_;
   Pass score_;
+  Pass derivative_;  ///< of every derivative root
+  std::vector<double> derivatives_;
 };
 
 /// "doc[7]" style text of a subscript fault, shared by every backend.

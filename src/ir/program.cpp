@@ -23,6 +23,7 @@ void write_structure(DigestWriter& writer, const Program& program) {
   for (NodeId id = 0; id < program.size(); ++id) write_node(writer, program, id);
   writer.integer(program.roots().score ? static_cast<std::int64_t>(*program.roots().score) : -1);
   writer.integer(program.roots().mask ? static_cast<std::int64_t>(*program.roots().mask) : -1);
+  for (NodeId derivative : program.roots().derivatives) writer.integer(derivative);
 }
 
 bool mask_reads_f64(const Program& program) {

@@ -17,6 +17,8 @@ namespace tilewright::ir {
 struct Roots {
   std::optional<NodeId> score;  ///< float; absent: the score itself
   std::optional<NodeId> mask;   ///< bool; absent: every pair is live
+  /// Floats that backward reads beside the score; only differentiate() makes such programs.
+  std::vector<NodeId> derivatives = {};
 };
 
 /// Limits that every program keeps, whoever wrote it.

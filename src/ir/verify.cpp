@@ -63,6 +63,8 @@ void verify(const Program& program) {
   for (NodeId id = 0; id < program.size(); ++id) verify_node(program, id);
   const Roots& roots = program.roots();
   if (roots.score) TILEWRIGHT_CHECK(program.node(*roots.score).type == Type::kFloat);
+  for (NodeId derivative : roots.derivatives)
+    TILEWRIGHT_CHECK(derivative < program.size() && program.node(derivative).type == Type::kFloat);
   if (roots.mask) {
     TILEWRIGHT_CHECK(program.node(*roots.mask).type == Type::kBool);
     const std::vector<bool> reachable = program.reachable_from(*roots.mask);

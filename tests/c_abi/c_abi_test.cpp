@@ -19,6 +19,7 @@ std::string outcome(const char* (*step)(void)) {
 TEST(CAbi, VersionAndNames) { EXPECT_EQ(outcome(check_version_and_names), ""); }
 TEST(CAbi, ProgramText) { EXPECT_EQ(outcome(check_program_text), ""); }
 TEST(CAbi, Forward) { EXPECT_EQ(outcome(check_forward), ""); }
+TEST(CAbi, Backward) { EXPECT_EQ(outcome(check_backward), ""); }
 TEST(CAbi, PrepareAndRebind) { EXPECT_EQ(outcome(check_prepare_and_rebind), ""); }
 TEST(CAbi, MaskCounts) { EXPECT_EQ(outcome(check_mask_counts), ""); }
 TEST(CAbi, Errors) { EXPECT_EQ(outcome(check_errors), ""); }

@@ -134,6 +134,56 @@ const char* check_forward(void) {
   return NULL;
 }
 
+/* d_value of a causal call is P^T d_out; the gradient of a bias that is added to every score is 0
+ * up to rounding, because softmax does not see it. */
+const char* check_backward(void) {
+  Operands operands = made_operands();
+  const tw_inputs forward_inputs = inputs_of(&operands);
+  tw_outputs outputs = outputs_of(&operands);
+  float lse[kTokens], d_out[kTokens * kDim], d_value[kTokens * kDim], d_bias[1] = {7},
+                                                                      bias[1] = {0};
+  double total = 0, expected = 0;
+  const int64_t rows[3] = {1, 1, kTokens}, one[1] = {1};
+  const tw_tensor lse_tensor = {lse, TW_F32, 3, rows, NULL, TW_CPU, 0};
+  const tw_tensor d_value_tensor = f32_tensor(d_value);
+  const tw_tensor bias_tensor = {bias, TW_F32, 1, one, NULL, TW_CPU, 0};
+  const tw_capture_gradient captures[1] = {{"bias", {d_bias, TW_F32, 1, one, NULL, TW_CPU, 0}}};
+  tw_backward_inputs inputs = {.struct_bytes = sizeof inputs};
+  tw_backward_outputs gradients = {.struct_bytes = sizeof gradients};
+  tw_engine* engine;
+  tw_program* program;
+  fill(d_out, 4);
+  outputs.lse = &lse_tensor;
+  inputs.query = forward_inputs.query;
+  inputs.key = forward_inputs.key;
+  inputs.value = forward_inputs.value;
+  inputs.out = outputs.out;
+  inputs.lse = lse_tensor;
+  inputs.d_out = f32_tensor(d_out);
+  gradients.d_value = &d_value_tensor;
+  gradients.captures = captures;
+  gradients.capture_count = 1;
+  REQUIRE_OK(tw_engine_create(NULL, &engine));
+  REQUIRE_OK(parse("capture bias: f32[1]\nmask = q >= kv\nscore = score + bias[0]", &program));
+  REQUIRE_OK(tw_program_bind(program, "bias", &bias_tensor));
+  REQUIRE_OK(tw_forward(engine, program, &forward_inputs, &outputs, NULL));
+  REQUIRE_OK(tw_backward(engine, program, &inputs, &gradients, NULL));
+  for (int i = 0; i < kTokens * kDim; ++i) {
+    total += d_value[i];
+    expected += d_out[i];
+  }
+  /* Every row of P sums to 1. */
+  REQUIRE(fabs(total - expected) < 1e-4);
+  REQUIRE(fabs(d_bias[0]) < 1e-5);
+  gradients.capture_count = 0;
+  inputs.lse.data = NULL;
+  REQUIRE(tw_backward(engine, program, &inputs, &gradients, NULL) == TW_INVALID_ARGUMENT);
+  REQUIRE(strstr(tw_last_error(), "lse") != NULL);
+  tw_program_destroy(program);
+  tw_engine_destroy(engine);
+  return NULL;
+}
+
 const char* check_prepare_and_rebind(void) {
   Operands operands = made_operands();
   const tw_inputs inputs = inputs_of(&operands);

@@ -9,6 +9,7 @@ extern "C" {
 const char* check_version_and_names(void);
 const char* check_program_text(void);
 const char* check_forward(void);
+const char* check_backward(void);
 const char* check_prepare_and_rebind(void);
 const char* check_mask_counts(void);
 const char* check_errors(void);

@@ -42,7 +42,7 @@ TEST(MaskMapCalls, GiveTheBitsOfACallThatMakesItsOwn) {
                      {.scale = {}, .block_lists = nullptr, .mask_map = &map});
     EXPECT_EQ(mismatch(brought, documents.program, operands.inputs()), "") << q_block;
     const Results prepared = results_for(operands.inputs());
-    attention.forward(operands.inputs(), prepared.outputs(), map);
+    attention.forward(operands.inputs(), prepared.outputs(), {.mask_map = &map});
     EXPECT_EQ(compare_bits(brought.out, prepared.out).reason, "") << q_block;
   }
 }

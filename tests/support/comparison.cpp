@@ -78,8 +78,9 @@ Tolerance tolerance_of(DType dtype) {
   return {};
 }
 
-Verdict compare_out(const TensorView& x, const TensorView& x64, const TensorView& xref,
-                    DType dtype) {
+namespace {
+
+Verdict compare(const TensorView& x, const TensorView& x64, const TensorView& xref, double eps) {
   require_same_shape(x, x64);
   require_same_shape(x, xref);
   Sums sums;
@@ -88,7 +89,6 @@ Verdict compare_out(const TensorView& x, const TensorView& x64, const TensorView
         Tensor::value_at(xref, index));
   });
   const double count = static_cast<double>(std::max<std::int64_t>(element_count(x.shape), 1));
-  const double eps = tolerance_of(dtype).eps;
   Verdict verdict;
   verdict.max_error = sums.max_error;
   verdict.max_bound = kMaxOverReference * sums.max_reference_error + eps * sums.max_magnitude;
@@ -99,6 +99,19 @@ Verdict compare_out(const TensorView& x, const TensorView& x64, const TensorView
   verdict.reason = sums.broken;
   if (verdict.reason.empty()) judge(verdict);
   return verdict;
+}
+
+}  // namespace
+
+Verdict compare_out(const TensorView& x, const TensorView& x64, const TensorView& xref,
+                    DType dtype) {
+  return compare(x, x64, xref, tolerance_of(dtype).eps);
+}
+
+Verdict compare_gradient(const TensorView& x, const TensorView& x64, const TensorView& xref,
+                         DType dtype) {
+  constexpr double kGradientEps = 3;
+  return compare(x, x64, xref, kGradientEps * tolerance_of(dtype).eps);
 }
 
 Verdict compare_rows(const TensorView& x, const TensorView& x64, DType dtype) {

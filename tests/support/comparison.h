@@ -30,6 +30,10 @@ struct Verdict {
 Verdict compare_out(const TensorView& x, const TensorView& x64, const TensorView& xref,
                     DType dtype);
 
+/// The same for a gradient: three times the eps.
+Verdict compare_gradient(const TensorView& x, const TensorView& x64, const TensorView& xref,
+                         DType dtype);
+
 /// The rule for lse and max_scores. Infinities must agree exactly.
 Verdict compare_rows(const TensorView& x, const TensorView& x64, DType dtype);
 

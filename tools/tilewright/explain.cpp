@@ -75,7 +75,7 @@ std::string stage_text(const std::string& stage, const Attention& attention) {
   if (stage != "all") return attention.explain(stage);
   return attention.explain("program") + "\n" + attention.explain("facts") + "\n" +
          tiles_text(attention.program(), attention.problem()) + "\n" + attention.explain("plan") +
-         "\n" + attention.explain("source");
+         "\n" + attention.explain("derivative") + "\n" + attention.explain("source");
 }
 
 int explain_at(const ExplainCommand& command, const Program& program,

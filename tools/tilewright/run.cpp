@@ -11,6 +11,7 @@
 #include "device_place.h"
 #include "engine_flags.h"
 #include "exit_code.h"
+#include "gradient_run.h"
 #include "io/safetensors.h"
 #include "meaning_check.h"
 #include "mod_options.h"
@@ -33,6 +34,7 @@ struct RunCommand {
   std::string device;
   bool lse = false;
   bool max_scores = false;
+  bool grad = false;
   bool verify = false;
   std::string alone;
   std::string out;
@@ -62,9 +64,11 @@ struct RunResult {
   TensorView out;
   std::optional<MeaningCheck> meaning;
   std::optional<PieceCheck> pieces;
+  std::optional<GradientRun> gradients;
 
   bool passed() const {
-    return (!meaning || meaning->passed) && (!pieces || pieces->passed == pieces->pieces);
+    return (!meaning || meaning->passed) && (!gradients || gradients->passed()) &&
+           (!pieces || pieces->passed == pieces->pieces);
   }
 };
 
@@ -75,15 +79,18 @@ RunOutputs make_outputs(const RunCommand& command, const ForwardInputs& inputs) 
   RunOutputs outputs;
   outputs.out =
       make_tensor(inputs.query.dtype, {query[0], query[1], query[2], inputs.value.shape[3]});
-  if (command.lse || command.verify) outputs.lse = make_tensor(row_dtype, rows);
+  if (command.lse || command.verify || command.grad) outputs.lse = make_tensor(row_dtype, rows);
   if (command.max_scores || command.verify) outputs.max_scores = make_tensor(row_dtype, rows);
   return outputs;
 }
 
-void write_outputs(const RunCommand& command, const RunOutputs& outputs) {
+void write_outputs(const RunCommand& command, const RunOutputs& outputs, const RunResult& result) {
   std::vector<io::NamedTensor> tensors{{"out", outputs.out.view}};
   if (command.lse) tensors.push_back({"lse", outputs.lse->view});
   if (command.max_scores) tensors.push_back({"max_scores", outputs.max_scores->view});
+  if (result.gradients)
+    tensors.insert(tensors.end(), result.gradients->gradients.begin(),
+                   result.gradients->gradients.end());
   io::write_safetensors(command.out, tensors);
 }
 
@@ -137,7 +144,18 @@ RunResult compute(const RunCommand& command) {
   if (!command.alone.empty()) {
     result.pieces = compare_with_pieces(command, files, engine, loaded, outputs.out.view);
   }
-  if (!command.out.empty()) write_outputs(command, outputs);
+  if (command.grad) {
+    GradientCall gradients{.program = program,
+                           .inputs = loaded.views,
+                           .outputs = outputs.views(),
+                           .options = options,
+                           .d_out = {},
+                           .repeat = command.repeat,
+                           .verify = command.verify};
+    if (loaded.file != nullptr) gradients.d_out = loaded.file->find("d_out");
+    result.gradients = run_gradients(engine, gradients);
+  }
+  if (!command.out.empty()) write_outputs(command, outputs, result);
   return result;
 }
 
@@ -155,6 +173,7 @@ nlohmann::ordered_json to_json(const RunResult& result) {
   json["ms_most"] = result.timings.most();
   json["compile_ms"] = result.compile_ms;
   if (result.meaning) json["verify"] = to_json(*result.meaning);
+  if (result.gradients) json["backward"] = to_json(*result.gradients);
   if (result.pieces) json["alone"] = to_json(*result.pieces);
   return json;
 }
@@ -171,6 +190,7 @@ std::string to_text(const RunResult& result) {
                                   result.timings.most());
   text += fmt::format("; compiling {:.1f} ms\n", result.compile_ms);
   if (result.meaning) text += "verify   " + to_text(*result.meaning) + "\n";
+  if (result.gradients) text += to_text(*result.gradients);
   if (result.pieces) text += "alone    " + to_text(*result.pieces) + "\n";
   return text;
 }
@@ -198,6 +218,8 @@ Action declare_run(CLI::App& app) {
   app.add_option("--scale", command->scale, "factor of the scores; by default 1/sqrt(E)");
   app.add_flag("--lse", command->lse, "compute the log of the row sums too");
   app.add_flag("--max-scores", command->max_scores, "compute the row maxima too");
+  app.add_flag("--grad", command->grad,
+               "run backward too, for every gradient; d_out of --input, else normal values");
   app.add_option("--out", command->out, "write the results as safetensors")->type_name("FILE");
   app.add_flag("--verify", command->verify, "compare with the fp64 meaning (slow)");
   app.add_option("--alone", command->alone,
@@ -211,6 +233,7 @@ Action declare_run(CLI::App& app) {
   app.footer(
       "Examples:\n"
       "  tilewright run --random --q 512 --heads 8 --mask \"q >= kv\" --verify\n"
+      "  tilewright run --random --q 512 --heads 8 --mask \"q >= kv\" --grad --verify\n"
       "  tilewright run --random --q 512 --score \"score - 0.1 * (q - kv)\" --dtype bf16\n"
       "  tilewright run --random --q 512 --mask \"window(W=64)\" --score \"softcap(c=30)\" "
       "--repeat 20\n"

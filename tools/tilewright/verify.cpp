@@ -12,6 +12,7 @@
 #include "exit_code.h"
 #include "progress.h"
 #include "support/cases.h"
+#include "support/gradient_cases.h"
 #include "support/targets.h"
 #include "tilewright/error.h"
 #include "verb.h"
@@ -24,6 +25,7 @@ struct VerifyCommand {
   bool all = false;
   std::string case_id;
   std::string target;
+  bool grad = false;
   bool json = false;
 };
 
@@ -138,7 +140,8 @@ int verify(const VerifyCommand& command) {
     for (const cases::Case& problem : problems) {
       cases::CaseRun run(problem);
       for (const cases::Target& target : targets) {
-        tally.add(problem, target, run.on(target));
+        tally.add(problem, target,
+                  command.grad ? cases::run_gradient_case(problem, target) : run.on(target));
         progress.step();
       }
     }
@@ -158,12 +161,14 @@ Action declare_verify(CLI::App& app) {
   app.add_flag("--all", command->all, "every case of the problem table; else every eighth");
   app.add_option("--case", command->case_id, "one case, of the full product too")->type_name("ID");
   app.add_option("--target", command->target, "one target, such as reference or cpu:avx2");
+  app.add_flag("--grad", command->grad, "forward and backward: compare every gradient");
   app.add_flag("--json", command->json, "print counts, failures and skips as JSON");
   app.footer(
       "The table covers every pair of: program, dtype, lengths, head dims, head groups, shared\n"
       "batch, strides, outputs and scale, on every kernel; docs/semantics.md states the rule.\n"
       "Examples:\n"
       "  tilewright verify\n"
+      "  tilewright verify --grad\n"
       "  tilewright verify --all --json");
   return [command] { return verify(*command); };
 }

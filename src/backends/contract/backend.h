@@ -8,6 +8,7 @@
 
 #include "analyse/facts.h"
 #include "base/digest.h"
+#include "ir/differentiate.h"
 #include "ir/program.h"
 #include "plan/plan.h"
 #include "tilewright/engine.h"
@@ -33,6 +34,9 @@ struct EmitRequest {
   const plan::Plan& plan;
   const Problem& problem;
   Variant variant;
+  /// Null: a kernel of the forward. Else one of the backward; program and facts are then those of
+  /// the derivative's program.
+  const ir::Derivative* derivative = nullptr;
 };
 
 /// What the rows that may serve depend on, beside the machine.
@@ -71,6 +75,20 @@ struct Launch {
   void* stream = nullptr;  ///< of a device; null: its default one
 };
 
+/// One backward call, as Launch. The outputs may hold fewer gradients than the kernel's derivative
+/// has.
+struct BackwardLaunch {
+  const Program& program;  ///< the forward's
+  const Problem& problem;
+  const plan::Plan& plan;
+  const ir::Derivative& derivative;
+  const BackwardInputs& inputs;
+  const BackwardOutputs& outputs;
+  const MaskMap* map = nullptr;
+  const BlockLists* lists = nullptr;
+  const HostServices& host;
+};
+
 /// Code ready to run. Thread-safe.
 class Kernel {
  public:
@@ -79,6 +97,9 @@ class Kernel {
   /// Runs to the end on the CPU; enqueues on a device. Returns the workspace bytes it took. Throws
   /// the run-time index errors of R8 and R9.
   virtual std::size_t launch(const Launch& launch) const = 0;
+  /// The same for a kernel whose request had a derivative. Backends without a backward leave it:
+  /// it throws Error{kUnsupported}.
+  virtual std::size_t launch_backward(const BackwardLaunch& launch) const;
 };
 
 /// A folder of backends/: the same stages for each, from value to value. Nothing here calls back

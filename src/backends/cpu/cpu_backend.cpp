@@ -4,7 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "backends/cpu/backward_kernel.h"
 #include "backends/cpu/cpu_kernel.h"
+#include "backends/cpu/gradient_interpreter.h"
 #include "backends/cpu/jit/score_pass_compiler.h"
 #include "backends/cpu/thread_limit.h"
 #include "backends/cpu/tile_interpreter.h"
@@ -99,16 +101,19 @@ class CpuBackend final : public backends::Backend {
   std::shared_ptr<const backends::Kernel> load(const backends::EmitRequest& request,
                                                const backends::Binary& binary) const override {
     const MicroKernel& kernel = micro_kernel(request);
-    std::shared_ptr<const LoadedPass> pass =
-        jit::is_available()
-            ? jit::load_score_pass(binary.bytes)
-            : interpret_score_pass(request.program, pass_variant(kernel, request.variant));
+    std::shared_ptr<const LoadedPass> pass = jit::is_available()
+                                                 ? jit::load_score_pass(binary.bytes)
+                                                 : interpreted_pass(request, kernel);
+    if (request.derivative != nullptr)
+      return std::make_shared<CpuBackwardKernel>(services_, kernel, std::move(pass));
     return std::make_shared<CpuKernel>(services_, kernel, std::move(pass), request.plan);
   }
 
   Digest fast_key(const backends::EmitRequest& request) const override {
     DigestWriter writer;
-    writer.text("cpu").text(request.plan.kernel).text(hex(request.program.structure_digest()));
+    writer.text(request.derivative != nullptr ? "cpu backward" : "cpu")
+        .text(request.plan.kernel)
+        .text(hex(request.program.structure_digest()));
     writer.integer(request.variant.fits_int32 ? 1 : 0).integer(request.variant.checked ? 1 : 0);
     return writer.integer(request.plan.q_tile_rows).integer(request.plan.kv_tile_tokens).finish();
   }
@@ -136,6 +141,13 @@ class CpuBackend final : public backends::Backend {
     return widest;
   }
 
+  static std::shared_ptr<const LoadedPass> interpreted_pass(const backends::EmitRequest& request,
+                                                            const MicroKernel& kernel) {
+    const PassVariant variant = pass_variant(kernel, request.variant);
+    if (request.derivative != nullptr) return interpret_gradient_pass(*request.derivative, variant);
+    return interpret_score_pass(request.program, variant);
+  }
+
   static const MicroKernel& micro_kernel(const backends::EmitRequest& request) {
     return *micro_kernel_rows()[request.plan.row];
   }
@@ -145,7 +157,8 @@ class CpuBackend final : public backends::Backend {
     return {.program = request.program,
             .facts = request.facts,
             .variant = pass_variant(kernel, request.variant),
-            .isa = kernel.isa};
+            .isa = kernel.isa,
+            .derivative = request.derivative};
   }
 
   std::optional<Isa> forced_;

@@ -33,6 +33,7 @@ class RowInterpreter {
                 const bool* live);
 
   const F* reals(ir::NodeId id) const { return &reals_[at(id)]; }
+  const std::int64_t* integers(ir::NodeId id) const { return &integers_[at(id)]; }
   const bool* truths(ir::NodeId id) const {
     return reinterpret_cast<const bool*>(&truths_[at(id)]);
   }

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "backends/reference/backward.h"
 #include "backends/reference/forward.h"
 #include "backends/reference/listed_tiles.h"
 #include "ir/text.h"
@@ -23,6 +24,19 @@ class ReferenceKernel final : public backends::Kernel {
              .listed = listed ? &*listed : nullptr,
              .arithmetic = Arithmetic::kMeaning},
             launch.inputs, launch.outputs);
+    return 0;
+  }
+
+  std::size_t launch_backward(const backends::BackwardLaunch& launch) const override {
+    std::optional<ListedTiles> listed;
+    if (launch.lists != nullptr) listed.emplace(*launch.lists, launch.problem);
+    backward({.program = launch.program.structure(),
+              .derivative = launch.derivative,
+              .bindings = launch.program.bindings(),
+              .problem = launch.problem,
+              .listed = listed ? &*listed : nullptr,
+              .arithmetic = Arithmetic::kMeaning},
+             launch.inputs, launch.outputs);
     return 0;
   }
 };

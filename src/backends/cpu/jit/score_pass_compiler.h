@@ -7,6 +7,7 @@
 #include "analyse/facts.h"
 #include "backends/cpu/loaded_pass.h"
 #include "backends/cpu/score_pass.h"
+#include "ir/differentiate.h"
 #include "ir/program.h"
 #include "kernels/cpu/micro_kernel.h"
 
@@ -28,6 +29,9 @@ struct PassRequest {
   const analyse::StructureFacts& facts;
   PassVariant variant;
   Isa isa = Isa::kPortable;
+  /// Null: the pass of the forward (PassTile). Else that of the backward: its tiles are
+  /// GradientTiles, and `program` is the derivative's.
+  const ir::Derivative* derivative = nullptr;
 };
 
 /// An ELF object file with the pass in it, for this or another process and for load_score_pass.

@@ -21,6 +21,12 @@ NodeEmitter::NodeEmitter(Frame& frame, Domain& domain)
   const ir::Roots& roots = frame.program.roots();
   if (roots.score) read_in_scores_[*roots.score] = true;
   if (roots.mask) read_in_scores_[*roots.mask] = true;
+  for (const NodeId derivative : roots.derivatives) {
+    read_in_scores_[derivative] = true;
+    // Its gradient is summed under the subscripts of a load.
+    if (frame.program.node(derivative).op != Op::kLoad) continue;
+    for (const NodeId operand : frame.program.operands(derivative)) read_in_scores_[operand] = true;
+  }
   for (NodeId user = 0; user < frame.program.size(); ++user)
     for (const NodeId operand : frame.program.operands(user)) {
       if (frame.scopes[user] == Scope::kColumn) read_in_columns_[operand] = true;

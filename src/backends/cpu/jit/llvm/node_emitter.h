@@ -25,6 +25,12 @@ class NodeEmitter {
   /// The root for every lane, in the score loop.
   llvm::Value* root() { return vector(domain_.root); }
 
+  /// A node for every lane, and one of tile or row scope as a scalar.
+  llvm::Value* lanes(ir::NodeId id) { return vector(id); }
+  llvm::Value* single(ir::NodeId id) { return scalar(id); }
+  /// An integer node for lane 0 as an i64; only for nodes that have a kv_step.
+  llvm::Value* first_lane(ir::NodeId id) { return at_first_lane(id); }
+
  private:
   llvm::Value* scalar(ir::NodeId id);
   llvm::Value* vector(ir::NodeId id);

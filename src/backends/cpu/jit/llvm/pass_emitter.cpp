@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backends/cpu/jit/llvm/frame.h"
+#include "backends/cpu/jit/llvm/gradient_function.h"
 #include "backends/cpu/jit/llvm/machine.h"
 #include "backends/cpu/jit/llvm/pass_function.h"
 #include "base/check.h"
@@ -97,8 +98,15 @@ class ModuleEmitter {
     Domain score{.table = is_shared ? mask_table : score_table,
                  .root = program.roots().score.value_or(ir::kNoNode),
                  .own = nodes_of(program, program.roots().score)};
+    for (const NodeId derivative : program.roots().derivatives) {
+      const std::vector<bool> reachable = program.reachable_from(derivative);
+      for (NodeId id = 0; id < program.size(); ++id)
+        if (reachable[id]) score.own[id] = true;
+    }
     for (NodeId id = 0; is_shared && id < program.size(); ++id)
       if (mask.own[id]) score.own[id] = false;
+    if (request_.derivative != nullptr)
+      return GradientFunction(frame, mask, score, *request_.derivative).emit();
     return PassFunction(frame, mask, score).emit();
   }
 

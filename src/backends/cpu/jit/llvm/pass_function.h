@@ -27,7 +27,7 @@ class PassFunction {
   /// Returns the bytes per column of column_scratch that it uses.
   std::int64_t emit();
 
- private:
+ protected:
   /// Scalars of the tile that the loops use.
   struct Tile {
     llvm::Value* score = nullptr;

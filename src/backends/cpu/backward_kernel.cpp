@@ -1,0 +1,66 @@
+#include "backends/cpu/backward_kernel.h"
+
+#include <utility>
+
+#include "backends/cpu/capture_gradients.h"
+#include "backends/cpu/pass_bindings.h"
+#include "base/check.h"
+
+namespace tilewright::cpu {
+
+namespace {
+
+std::vector<CaptureTarget> capture_targets(const backends::BackwardLaunch& launch) {
+  std::vector<CaptureTarget> targets;
+  const auto slots = launch.program.structure().captures();
+  for (const auto& [name, gradient] : launch.outputs.captures)
+    for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+      if (slots[slot].name != name) continue;
+      targets.push_back({.slot = slot, .gradient = gradient});
+      break;
+    }
+  return targets;
+}
+
+}  // namespace
+
+CpuBackwardKernel::CpuBackwardKernel(std::shared_ptr<CpuServices> services,
+                                     const MicroKernel& micro_kernel,
+                                     std::shared_ptr<const LoadedPass> pass)
+    : services_(std::move(services)), micro_kernel_(micro_kernel), pass_(std::move(pass)) {}
+
+std::size_t CpuBackwardKernel::workspace_bytes(const Problem&) const { return 0; }
+
+std::size_t CpuBackwardKernel::launch(const backends::Launch&) const {
+  TILEWRIGHT_CHECK(!"a forward call of a backward kernel");
+  return 0;
+}
+
+std::size_t CpuBackwardKernel::launch_backward(const backends::BackwardLaunch& launch) const {
+  const ir::Program& structure = *launch.derivative.program;
+  const PassBindings bindings(structure, launch.program.bindings());
+  const BackwardTile tile = backward_tile(micro_kernel_);
+  BackwardCall call;
+  call.kernel = &micro_kernel_;
+  call.pass = pass_.get();
+  call.pass_call = bindings.call(launch.problem.scale_or_default());
+  call.problem = &launch.problem;
+  call.map = launch.map;
+  call.has_mask = launch.program.has_mask_mod();
+  call.lists_rule = launch.lists != nullptr;
+  call.q_tile_rows = tile.q_rows;
+  call.kv_tile_tokens = tile.kv_tokens;
+  call.column_scratch_bytes = static_cast<std::size_t>(pass_->column_scratch_bytes(tile.kv_tokens));
+  call.inputs = &launch.inputs;
+  call.outputs = &launch.outputs;
+  call.derivative = &launch.derivative;
+  call.captures = capture_targets(launch);
+  call.claims_unit_by_unit = claims_unit_by_unit(launch.program.structure());
+  PassFault fault;
+  const std::size_t bytes =
+      run_backward(call, {services_->workers, services_->workspace, launch.host}, fault);
+  if (fault.node >= 0) raise_fault(fault, structure, launch.program.bindings());
+  return bytes;
+}
+
+}  // namespace tilewright::cpu

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/micro_kernel.h"
+#include "tilewright/mask_map.h"
+#include "tilewright/tensor.h"
+
+namespace tilewright::cpu {
+
+/// The matrix of one head: rows x columns of a [B, H, rows, columns] tensor.
+MatrixView head_rows(const TensorView& tensor, std::int64_t b, std::int64_t h, TokenRange rows);
+
+/// Reads one row of any floating type into `row`, Real being float or double.
+template <class Real>
+void read_row(const MatrixView& matrix, std::int64_t r, Real* row);
+
+/// Writes scale * rows [rows.begin, rows.end) of one head, row-major with `row_stride`, rounding to
+/// the tensor's type.
+template <class Real>
+void store_rows(const TensorView& tensor, std::int64_t b, std::int64_t h, TokenRange rows,
+                const Real* from, std::int64_t row_stride, Real scale);
+
+extern template void read_row<float>(const MatrixView&, std::int64_t, float*);
+extern template void read_row<double>(const MatrixView&, std::int64_t, double*);
+extern template void store_rows<float>(const TensorView&, std::int64_t, std::int64_t, TokenRange,
+                                       const float*, std::int64_t, float);
+extern template void store_rows<double>(const TensorView&, std::int64_t, std::int64_t, TokenRange,
+                                        const double*, std::int64_t, double);
+
+}  // namespace tilewright::cpu
