@@ -30,6 +30,8 @@ void require_same_class(const Problem& prepared, const Problem& called) {
                        "dims and device may not"});
 }
 
+namespace {
+
 /// Spans of a call that brought none; a device's kernels walk the lists themselves.
 std::shared_ptr<const MaskMap> own_map(Prepared& prepared, const CallParts& call) {
   if (call.lists == nullptr) return prepared.map(call.program, call.problem);

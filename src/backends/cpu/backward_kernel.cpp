@@ -29,7 +29,7 @@ CpuBackwardKernel::CpuBackwardKernel(std::shared_ptr<CpuServices> services,
                                      std::shared_ptr<const LoadedPass> pass)
     : services_(std::move(services)), micro_kernel_(micro_kernel), pass_(std::move(pass)) {}
 
-std::size_t CpuBackwardKernel::workspace_bytes(const Problem&) const { return 0; }
+std::size_t CpuBackwardKernel::workspace_bytes(const Program&, const Problem&) const { return 0; }
 
 std::size_t CpuBackwardKernel::launch(const backends::Launch&) const {
   TILEWRIGHT_CHECK(!"a forward call of a backward kernel");

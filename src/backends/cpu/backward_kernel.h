@@ -15,7 +15,7 @@ class CpuBackwardKernel final : public backends::Kernel {
                     std::shared_ptr<const LoadedPass> pass);
 
   /// 0: what a backward takes depends on the gradients that a call asks for.
-  std::size_t workspace_bytes(const Problem& problem) const override;
+  std::size_t workspace_bytes(const Program& program, const Problem& problem) const override;
   /// Throws: this is no kernel of the forward.
   std::size_t launch(const backends::Launch& launch) const override;
   std::size_t launch_backward(const backends::BackwardLaunch& launch) const override;
