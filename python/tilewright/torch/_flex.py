@@ -208,7 +208,8 @@ def flex_attention(
             "return_aux=AuxRequest(lse=True) instead."
         )
     _check_kernel_options(kernel_options)
-    if score_mod is not None and positional_count(score_mod) == 4:
+    compiling = torch.compiler.is_dynamo_compiling()
+    if score_mod is not None and not compiling and positional_count(score_mod) == 4:
         raise InvalidArgumentError(
             "a mask_mod is given as score_mod", "score_mod", "score, b, h, q_idx, kv_idx",
             "4 positional arguments", "pass mask_mod= or a block_mask",

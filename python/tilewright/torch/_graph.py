@@ -1,0 +1,212 @@
+"""Attention inside torch.compile: mods become text while Dynamo traces, and one op in its graph.
+
+Dynamo runs a mod on recording symbols, once per path of its branches. What they record is plain
+constants; tensors and numbers that the mod captured become inputs of the op, so that a changed one is
+neither stale nor a reason to compile again. The recorded calls are then replayed on the compiled
+handles, which gives the program's text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ._call import autocast
+
+_MAX_PATHS = 64
+_OPERATORS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift",
+)  # fmt: skip
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+class _Tape:
+    """What one path of a mod did, and the operands that all paths share."""
+
+    def __init__(self, operands: _Operands, forced: list[bool]):
+        self.operands = operands
+        self.forced = forced
+        self.decisions: list[bool] = []
+        self.events: list[Any] = []
+
+    def call(self, name: str, args: Any, kwargs: Any) -> _Recorded:
+        encoded = tuple([self.encode(x) for x in args])
+        named = tuple([(k, self.encode_constant(v)) for k, v in kwargs.items()])
+        if name == "__pow__" and isinstance(args[1], int):
+            # A small integer exponent is part of the structure.
+            encoded = (encoded[0], ("constant", int(args[1])))
+        self.events.append((name, encoded, named))
+        return _Recorded(self, len(self.events) - 1)
+
+    def decide(self, symbol: _Recorded) -> bool:
+        place = len(self.decisions)
+        taken = self.forced[place] if place < len(self.forced) else True
+        self.decisions.append(taken)
+        self.events.append(("if", (("symbol", symbol.place),), ()))
+        return taken
+
+    def encode(self, x: Any) -> Any:
+        if isinstance(x, _Recorded):
+            return ("symbol", x.place)
+        if isinstance(x, torch.Tensor):
+            return ("tensor", self.operands.tensor(x))
+        if isinstance(x, bool) or x is None or x is Ellipsis:
+            return ("constant", x)
+        if isinstance(x, int):
+            return self.operands.integer(x)
+        if isinstance(x, float):
+            return self.operands.real(x)
+        if isinstance(x, (tuple, list)):
+            return ("tuple", tuple([self.encode(item) for item in x]))
+        return self.encode_constant(x)
+
+    def encode_constant(self, x: Any) -> Any:
+        if isinstance(x, (_Recorded, torch.Tensor)):
+            return self.encode(x)
+        if isinstance(x, slice):
+            return ("slice", (x.start, x.stop, x.step))
+        return ("constant", x)
+
+
+class _Operands:
+    """Tensors and numbers that mods captured: inputs of the op."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Any] = []
+        self.kinds: list[Any] = []
+        self.integers: list[Any] = []
+        self.reals: list[Any] = []
+
+    def tensor(self, x: Any) -> int:
+        for place, known in enumerate(self.tensors):
+            if known is x:
+                return place
+        self.tensors.append(x)
+        self.kinds.append((x.dtype, x.dim()))
+        return len(self.tensors) - 1
+
+    def integer(self, x: Any) -> Any:
+        if x == 0 or x == 1 or x == -1:
+            return ("constant", int(x))
+        self.integers.append(x)
+        return ("integer", len(self.integers) - 1)
+
+    def real(self, x: Any) -> Any:
+        # Infinities alone are told apart: asking more would pin a float that may change.
+        if x == float("inf") or x == -float("inf"):
+            return ("constant", float("inf") if x > 0 else -float("inf"))
+        # A product, because Dynamo keeps a changing float symbolic in arithmetic only.
+        self.reals.append(torch.ones((), dtype=torch.float64) * x)
+        return ("real", len(self.reals) - 1)
+
+
+class _Recorded:
+    """A symbol that writes down what is asked of it."""
+
+    def __init__(self, tape: _Tape, place: int):
+        self.tape = tape
+        self.place = place
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return _tape_of(args).call(func.__name__, args, kwargs or {})
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.tape.call("__getitem__", (self, index), {})
+
+    def __bool__(self) -> bool:
+        return self.tape.decide(self)
+
+    def __neg__(self) -> Any:
+        return self.tape.call("__neg__", (self,), {})
+
+    def __abs__(self) -> Any:
+        return self.tape.call("__abs__", (self,), {})
+
+    def __invert__(self) -> Any:
+        return self.tape.call("__invert__", (self,), {})
+
+    def __getattr__(self, name: str) -> Any:
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return self.tape.call(name, (self, *args), kwargs)
+
+        return method
+
+    __hash__ = object.__hash__
+
+
+def _binary_method(name: str) -> Any:
+    def method(self: _Recorded, other: Any) -> Any:
+        return self.tape.call(name, (self, other), {})
+
+    return method
+
+
+for _name in _OPERATORS:
+    for _prefix in ("", "r"):
+        setattr(_Recorded, f"__{_prefix}{_name}__", _binary_method(f"__{_prefix}{_name}__"))
+for _name in _COMPARISONS:
+    setattr(_Recorded, f"__{_name}__", _binary_method(f"__{_name}__"))
+
+
+def _tape_of(args: Any) -> _Tape:
+    for x in args:
+        if isinstance(x, _Recorded):
+            return x.tape
+        if isinstance(x, (tuple, list)):
+            for item in x:
+                if isinstance(item, _Recorded):
+                    return item.tape
+    raise TypeError("no symbol among the arguments")
+
+
+def _record(mod: Any, inputs: int, operands: _Operands) -> Any:
+    """Every path of a mod: its decisions, events and result, as constants."""
+    paths = []
+    waiting: list[list[bool]] = [[]]
+    while waiting:
+        forced = waiting.pop()
+        tape = _Tape(operands, forced)
+        for _ in range(inputs):
+            tape.events.append(("input", (), ()))
+        result = mod(*[_Recorded(tape, place) for place in range(inputs)])
+        paths.append((tuple(tape.decisions), tuple(tape.events), tape.encode(result)))
+        for place in range(len(forced), len(tape.decisions)):
+            waiting.append(tape.decisions[:place] + [False])
+        if len(paths) + len(waiting) > _MAX_PATHS:
+            raise RuntimeError(f"the mod has more than {_MAX_PATHS} paths")
+    return tuple(paths)
+
+
+@torch.compiler.assume_constant_result
+def _text(score: Any, mask: Any, kinds: Any) -> str:
+    """The program of recorded mods, as text whose operands are called c0, i0, r0."""
+    from ._replay import text_of_recorded
+
+    return text_of_recorded(score, mask, kinds)
+
+
+@torch.compiler.assume_constant_result
+def _teach_dynamo() -> bool:
+    from ._dynamo import teach_comparisons
+
+    teach_comparisons(_Recorded)
+    return True
+
+
+def call_in_graph(
+    operands: Any, score_mod: Any, mask_mod: Any, *, scale: Any, lists: Any = (),
+    list_sizes: Any = (), lse: bool = False, max_scores: bool = False, require_fast: bool = False,
+) -> Any:  # fmt: skip
+    """The op in Dynamo's graph; out, lse, max_scores."""
+    _teach_dynamo()
+    query, key, value = autocast(*operands)
+    captured = _Operands()
+    mask = None if mask_mod is None else _record(mask_mod, 4, captured)
+    score = None if score_mod is None else _record(score_mod, 5, captured)
+    text = _text(score, mask, tuple(captured.kinds))
+    return torch.ops.tilewright.forward(
+        query, key, value, captured.tensors, captured.integers, [], captured.reals, list(lists),
+        list(list_sizes), text, scale, lse or torch.is_grad_enabled(), max_scores, require_fast,
+    )  # fmt: skip
