@@ -44,8 +44,8 @@ CallReport run_recorded(EngineCore& core, Prepared& asked, const CallParts& call
   const MaskMap* map = built.get();
   if (call.lists_map != nullptr) map = call.lists_map;
   if (from_lists) map = &*from_lists;
-  const analyse::BindingFacts facts = prepared.binding_facts(call.program, call.problem);
-  const auto kernel = prepared.kernel(call.program, call.problem, prepared.variant(facts), false);
+  const backends::Variant variant = prepared.variant_of(call.program, call.problem);
+  const auto kernel = prepared.kernel(call.program, call.problem, variant, false);
   const std::size_t workspace_bytes = kernel->launch({.program = call.program,
                                                       .problem = call.problem,
                                                       .plan = prepared.plan(),
