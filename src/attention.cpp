@@ -53,8 +53,8 @@ CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
   Prepared& prepared = asked.serving(call);
   const std::shared_ptr<const MaskMap> own =
       call.map == nullptr ? own_map(prepared, call) : nullptr;
-  const analyse::BindingFacts facts = prepared.binding_facts(call.program, call.problem);
-  const auto kernel = prepared.kernel(call.program, call.problem, prepared.variant(facts), false);
+  const backends::Variant variant = prepared.variant_of(call.program, call.problem);
+  const auto kernel = prepared.kernel(call.program, call.problem, variant, false);
   const std::size_t workspace_bytes =
       kernel->launch({.program = call.program,
                       .problem = call.problem,

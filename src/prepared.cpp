@@ -43,36 +43,6 @@ bool can_fault(const ir::Program& program) {
 
 }  // namespace
 
-void StatsBoard::compiled(double milliseconds) {
-  const std::lock_guard lock(mutex_);
-  ++stats_.compiles;
-  stats_.compile_ms += milliseconds;
-}
-
-void StatsBoard::hit() {
-  const std::lock_guard lock(mutex_);
-  ++stats_.memory_hits;
-}
-
-void StatsBoard::disk_hit() {
-  const std::lock_guard lock(mutex_);
-  ++stats_.disk_hits;
-}
-
-void StatsBoard::called(const std::string& kernel, std::size_t workspace_bytes) {
-  const std::lock_guard lock(mutex_);
-  ++stats_.calls;
-  ++calls_by_kernel_[kernel];
-  stats_.workspace_bytes_peak = std::max(stats_.workspace_bytes_peak, workspace_bytes);
-}
-
-EngineStats StatsBoard::read() const {
-  const std::lock_guard lock(mutex_);
-  EngineStats stats = stats_;
-  for (const auto& [kernel, calls] : calls_by_kernel_) stats.kernels.push_back({kernel, calls});
-  return stats;
-}
-
 const backends::Backend& EngineCore::backend_for(Device device) const {
   const std::string wanted = !options.backend.empty()
                                  ? options.backend
@@ -136,7 +106,8 @@ Prepared& Prepared::serving(const CallParts& call) {
 
 Digest Prepared::memo_key(const Program& program, const Problem& problem) const {
   DigestWriter writer;
-  writer.text(program.content_digest());
+  for (const ir::NumberValue& number : program.bindings().numbers)
+    writer.real(number.real).integer(number.integer);
   for (std::int64_t value : {problem.batch, problem.query_heads, problem.q_len, problem.kv_len,
                              problem.q_base, problem.kv_base})
     writer.integer(value);
@@ -157,6 +128,7 @@ void Prepared::remember(const Digest& key, const Memo& memo) {
   if (memos_.size() >= kMemos) memos_.clear();
   Memo& kept = memos_[key];
   if (memo.facts) kept.facts = memo.facts;
+  if (memo.variant) kept.variant = memo.variant;
   if (memo.map) kept.map = memo.map;
 }
 
@@ -174,15 +146,28 @@ analyse::BindingFacts Prepared::binding_facts(const Program& program, const Prob
   if (Memo memo = recall(key); memo.facts) return *memo.facts;
   const analyse::BindingFacts facts =
       analyse::binding_facts(program.structure(), program.bindings(), problem);
-  remember(key, {.facts = facts, .map = nullptr});
+  remember(key, {.facts = facts, .variant = variant(facts), .map = nullptr});
   return facts;
+}
+
+backends::Variant Prepared::variant_of(const Program& program, const Problem& problem) {
+  if (tables_decide_ || (!has_integers_ && !has_faults_))
+    return variant(binding_facts(program, problem));
+  {
+    const Digest key = memo_key(program, problem);
+    const std::lock_guard lock(mutex_);
+    const auto found = memos_.find(key);
+    if (found != memos_.end() && found->second.variant) return *found->second.variant;
+  }
+  return variant(binding_facts(program, problem));
 }
 
 backends::Variant Prepared::variant(const analyse::BindingFacts& facts) const {
   const bool checked = has_faults_ && !(facts.subscripts_in_range && facts.divisors_nonzero);
   return {.fits_int32 = !has_integers_ || facts.fits_int32,
           .checked = checked,
-          .reports = checked && !on_host_ && core_->options.checked};
+          .reports = checked && !on_host_ && core_->options.checked,
+          .fast_functions = !on_host_ && core_->options.fast_functions};
 }
 
 std::vector<backends::Variant> Prepared::reachable_variants() const {
@@ -192,7 +177,8 @@ std::vector<backends::Variant> Prepared::reachable_variants() const {
       if ((!fits_int32 && !has_integers_) || (checked && !has_faults_)) continue;
       variants.push_back({.fits_int32 = fits_int32,
                           .checked = checked,
-                          .reports = checked && !on_host_ && core_->options.checked});
+                          .reports = checked && !on_host_ && core_->options.checked,
+                          .fast_functions = !on_host_ && core_->options.fast_functions});
     }
   }
   return variants;
@@ -303,7 +289,7 @@ std::shared_ptr<const MaskMap> Prepared::map(const Program& program, const Probl
                                .kv_base = problem.kv_base,
                                .q_block = plan_.q_tile_rows};
   auto map = std::make_shared<const MaskMap>(MaskMap::build(program, options));
-  if (!tables_decide_) remember(key, {.facts = {}, .map = map});
+  if (!tables_decide_) remember(key, {.facts = {}, .variant = {}, .map = map});
   return map;
 }
 

@@ -72,6 +72,8 @@ class Prepared {
   analyse::BindingFacts binding_facts(const Program& program, const Problem& problem);
   /// The variant that these facts allow, with what the structure cannot tell apart folded together.
   backends::Variant variant(const analyse::BindingFacts& facts) const;
+  /// The variant of a call; remembered as facts are.
+  backends::Variant variant_of(const Program& program, const Problem& problem);
   /// Every variant that a call of this structure can need.
   std::vector<backends::Variant> reachable_variants() const;
   /// Compiled code; compiles under the policy. `preparing`: the policy governs later compiles only.
@@ -96,6 +98,7 @@ class Prepared {
  private:
   struct Memo {
     std::optional<analyse::BindingFacts> facts;
+    std::optional<backends::Variant> variant;
     std::shared_ptr<const MaskMap> map;
   };
   backends::EmitRequest request(const Program& program, const Problem& problem,

@@ -47,16 +47,18 @@ struct HostServices {
 
 struct EngineOptions {
   CompilePolicy compile_policy = CompilePolicy::kAllow;
-  int threads = 0;            ///< 0: affinity and container quota decide
-  std::string backend;        ///< "": by device; "reference", "cpu", "cuda" force one
-  std::string cpu_isa;        ///< "": widest; amx avx512bf16 avx512 avx2 portable force one (also
-                              ///< TILEWRIGHT_CPU_ISA)
-  std::string cache_dir;      ///< "": the user's cache folder; "none": memory only
-  std::string record_dir;     ///< "": off; failing calls are saved there (also TILEWRIGHT_RECORD)
-  bool record_data = false;   ///< the tensors' data too (also TILEWRIGHT_RECORD_DATA)
-  bool require_fast = false;  ///< refuse kernels that a slower path would have to serve
-  bool checked = false;       ///< device kernels report bad subscripts and divisors, see
-                              ///< check_device_errors() (also TILEWRIGHT_CHECKED)
+  int threads = 0;              ///< 0: affinity and container quota decide
+  std::string backend;          ///< "": by device; "reference", "cpu", "cuda" force one
+  std::string cpu_isa;          ///< "": widest; amx avx512bf16 avx512 avx2 portable force one (also
+                                ///< TILEWRIGHT_CPU_ISA)
+  std::string cache_dir;        ///< "": the user's cache folder; "none": memory only
+  std::string record_dir;       ///< "": off; failing calls are saved there (also TILEWRIGHT_RECORD)
+  bool record_data = false;     ///< the tensors' data too (also TILEWRIGHT_RECORD_DATA)
+  bool require_fast = false;    ///< refuse kernels that a slower path would have to serve
+  bool checked = false;         ///< device kernels report bad subscripts and divisors, see
+                                ///< check_device_errors() (also TILEWRIGHT_CHECKED)
+  bool fast_functions = false;  ///< device kernels take tanh and sigmoid in their fast form, whose
+                                ///< tolerance has a row of its own (docs/numerics.md)
   std::string nvrtc;        ///< "": searched for; a libnvrtc or its folder (also TILEWRIGHT_NVRTC)
   std::string cuda_driver;  ///< "": libcuda.so.1 (also TILEWRIGHT_CUDA_DRIVER)
   std::string kernel_dir;   ///< "": the kernel sources inside the library; a folder that holds
@@ -100,7 +102,8 @@ struct CallReport {
 
 /// Per-call extras.
 struct CallOptions {
-  std::optional<double> scale;  ///< Attention::forward: absent keeps the prepared scale
+  std::optional<double> scale =
+      std::nullopt;  ///< Attention::forward: absent keeps the prepared scale
   const BlockLists* block_lists =
       nullptr;  ///< authoritative tile sets (semantics R3); of Engine::attention only
   /// The spans of the program's mask, which spares making them, so that one map serves every layer;

@@ -20,9 +20,10 @@ std::shared_ptr<const Nvrtc> real_nvrtc(std::string& why) {
   return choice.nvrtc;
 }
 
+/// NVRTC has no offsetof; the operator behind its own headers' offsetof does.
 std::string assertion(const std::string& type, const char* member, std::size_t offset) {
-  return "static_assert(__builtin_offsetof(tilewright::cuda::" + type + ", " + member +
-         ") == " + std::to_string(offset) + ");\n";
+  return "static_assert(__INTADDR__(&((static_cast<tilewright::cuda::" + type + "*>(nullptr))->" +
+         member + ")) == " + std::to_string(offset) + ");\n";
 }
 
 std::string size_assertion(const std::string& type, std::size_t bytes) {

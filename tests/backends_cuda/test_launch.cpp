@@ -63,8 +63,9 @@ TEST_F(FakeLaunch, ACallNamesItsKernelAndFillsItsParameters) {
   extents.kv_heads = 2;
   extents.kv_len = 513;
   const Call call(extents);
-  const CallReport report = engine.attention(cases::causal(), call.inputs, call.outputs,
-                                             {.stream = reinterpret_cast<void*>(0x57)});
+  const CallReport report =
+      engine.attention(cases::causal(), call.inputs, call.outputs,
+                       {.scale = {}, .stream = reinterpret_cast<void*>(0x57)});
   EXPECT_TRUE(report.kernel.starts_with("cuda/hopper")) << report.kernel;
   EXPECT_FALSE(report.slow_path);
 

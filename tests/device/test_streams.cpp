@@ -35,7 +35,8 @@ TEST_F(Streams, ACallRunsOnTheCallersStream) {
       cases::random_operands(cases::square(2, 3, 300, 128), DType::kBF16, 7);
   const cases::Results results = cases::results_for(operands.inputs());
   const DeviceCall call(cases::causal(), operands, results);
-  engine.attention(call.program(), call.inputs(), call.outputs(), {.stream = stream.handle()});
+  engine.attention(call.program(), call.inputs(), call.outputs(),
+                   {.scale = {}, .stream = stream.handle()});
   stream.synchronise();
   EXPECT_EQ(call.download(), "");
   EXPECT_EQ(cases::mismatch(results, cases::causal(), operands.inputs()), "");
@@ -51,7 +52,7 @@ TEST_F(Streams, AReplayReadsCapturedTensorsAndInputsAnew) {
   const Program program = documents(Capture("doc", table));
   const cases::Results results = cases::results_for(operands.inputs());
   const DeviceCall call(program, operands, results);
-  const CallOptions on_stream{.stream = stream.handle()};
+  const CallOptions on_stream{.scale = {}, .stream = stream.handle()};
   engine.attention(call.program(), call.inputs(), call.outputs(), on_stream);
   stream.synchronise();
   const std::int64_t compiles = engine.stats().compiles;
@@ -98,7 +99,7 @@ TEST_F(Streams, ManyCallsOnManyStreamsDoNotDisturbEachOther) {
   for (int round = 0; round < 50; ++round)
     for (std::size_t i = 0; i < kStreams; ++i)
       engine.attention(calls[i]->program(), calls[i]->inputs(), calls[i]->outputs(),
-                       {.stream = streams[i]->handle()});
+                       {.scale = {}, .stream = streams[i]->handle()});
   for (std::size_t i = 0; i < kStreams; ++i) {
     ASSERT_EQ(calls[i]->download(), "");
     EXPECT_EQ(cases::mismatch(results[i], reference, DType::kBF16), "") << "stream " << i;
