@@ -48,11 +48,16 @@ std::string Body::value(NodeId id) {
   std::string text = member(id);
   if (text.empty() && ir::is_leaf(op) && op != Op::kLoad) text = leaf(id);
   if (text.empty()) {
-    const std::string expression = op == Op::kLoad ? load(id) : row(id);
-    text = around_.prefix + std::to_string(id);
-    text_ += fmt::format("    const {} {} = {};\n", type(plan_, id), text, expression);
+    define(id, op == Op::kLoad ? load(id) : row(id));
+    return known_.at(id);
   }
   return known_.emplace(id, std::move(text)).first->second;
+}
+
+void Body::define(NodeId id, const std::string& expression) {
+  std::string name = around_.prefix + std::to_string(id);
+  text_ += fmt::format("    const {} {} = {};\n", type(plan_, id), name, expression);
+  known_.emplace(id, std::move(name));
 }
 
 std::string Body::score_value(NodeId id) {

@@ -34,6 +34,10 @@ class Body {
   /// The value as score_mod's arithmetic takes it: fp32.
   std::string score_value(ir::NodeId id);
 
+  bool knows(ir::NodeId id) const { return known_.contains(id); }
+  /// Says how a node that is not known yet is computed.
+  void define(ir::NodeId id, const std::string& expression);
+
   /// Statements so far, indented by four.
   const std::string& text() const { return text_; }
   const Surroundings& around() const { return around_; }

@@ -13,9 +13,10 @@ namespace {
 constexpr int kMaxDepth = 24;
 constexpr const char* kLog2e = "1.44269504f";
 
+/// Empty stands for 1.
 std::string times(const std::string& a, const std::string& b) {
-  if (a.empty()) return b;
-  return b.empty() ? a : "(" + a + " * " + b + ")";
+  if (a.empty() || a == "1.0f") return b;
+  return b.empty() || b == "1.0f" ? a : "(" + a + " * " + b + ")";
 }
 
 std::string plus(const std::string& a, const std::string& b) {
@@ -25,7 +26,11 @@ std::string plus(const std::string& a, const std::string& b) {
 
 /// The form's value without offset, factor and so on told apart.
 std::string plain(const ScoreForm& form) {
-  std::string text = form.atom.empty() ? "" : times(form.atom, form.factor);
+  std::string text;
+  if (form.atom == "score")
+    text = times("at.product", times("at.scale", form.factor));
+  else if (!form.atom.empty())
+    text = times(form.atom, form.factor);
   text = plus(text, form.base);
   if (!form.slope.empty()) text = plus(text, times(form.slope, "at.pair.offset"));
   text = plus(text, form.rest);
@@ -61,14 +66,30 @@ std::string ScoreForms::exponent(NodeId id, int depth) {
   return plus(times(is_score ? "at.product" : found.atom, factor), addend);
 }
 
-ScoreForm ScoreForms::opaque(NodeId id) {
-  if (plan_.depends_on_score(id)) return {.atom = body_.score_value(id)};
+ScoreForm ScoreForms::opaque(NodeId id, int depth) {
+  if (plan_.depends_on_score(id)) {
+    fold_operands(id, depth);
+    return {.atom = body_.score_value(id)};
+  }
   if (is_uniform(id)) return {.base = body_.score_value(id)};
   return {.rest = body_.score_value(id)};
 }
 
+/// Folds what a function's operands are affine in before the function takes them.
+void ScoreForms::fold_operands(NodeId id, int depth) {
+  if (plan_.in_mask[id] || depth > kMaxDepth) return;
+  for (const NodeId operand : plan_.program.operands(id)) {
+    const bool folds = plan_.depends_on_score(operand) && !plan_.in_mask[operand] &&
+                       plan_.program.node(operand).type == ir::Type::kFloat &&
+                       !body_.knows(operand) && plan_.program.node(operand).op != Op::kScore;
+    if (!folds) continue;
+    const std::string text = plain(form(operand, depth + 1));
+    if (!body_.knows(operand)) body_.define(operand, text);
+  }
+}
+
 ScoreForm ScoreForms::form(NodeId id, int depth) {
-  if (plan_.in_mask[id] || is_uniform(id) || depth > kMaxDepth) return opaque(id);
+  if (plan_.in_mask[id] || is_uniform(id) || depth > kMaxDepth) return opaque(id, depth);
   const auto operands = plan_.program.operands(id);
   switch (plan_.program.node(id).op) {
     case Op::kScore:
@@ -84,20 +105,20 @@ ScoreForm ScoreForms::form(NodeId id, int depth) {
     case Op::div:
       return quotient(id, depth + 1);
     case Op::int_to_float:
-      return free_form(id);
+      return free_form(id, depth);
     default:
-      return opaque(id);
+      return opaque(id, depth);
   }
 }
 
 /// An integer that is affine in kv: its value at the first key, and a step per key.
-ScoreForm ScoreForms::free_form(NodeId id) {
+ScoreForm ScoreForms::free_form(NodeId id, int depth) {
   const NodeId integer = plan_.program.operands(id)[0];
   const auto& affine = plan_.facts.affine[integer];
-  if (!affine || affine->kv_factor == 0) return opaque(id);
+  if (!affine || affine->kv_factor == 0) return opaque(id, depth);
   const std::int64_t step = affine->kv_factor;
   constexpr std::int64_t kExact = std::int64_t{1} << 24;
-  if (step > kExact || step < -kExact) return opaque(id);
+  if (step > kExact || step < -kExact) return opaque(id, depth);
   return {.base = "static_cast<float>(" + at_first_key_.value(integer) + ")",
           .slope = step == 1 ? "1.0f" : std::to_string(step) + ".0f"};
 }
@@ -137,13 +158,13 @@ ScoreForm ScoreForms::product(NodeId id, int depth) {
     if (!is_uniform(by) && !plan_.depends_on_score(other) && is_uniform(other)) continue;
     return scaled(form(other, depth), body_.score_value(by), is_uniform(by));
   }
-  return opaque(id);
+  return opaque(id, depth);
 }
 
 ScoreForm ScoreForms::quotient(NodeId id, int depth) {
   const auto operands = plan_.program.operands(id);
   // A divisor of each score of its own is better served by the division itself.
-  if (!is_uniform(operands[1])) return opaque(id);
+  if (!is_uniform(operands[1])) return opaque(id, depth);
   const std::string inverse = "S::div(1.0f, " + body_.score_value(operands[1]) + ")";
   return scaled(form(operands[0], depth), inverse, true);
 }

@@ -30,12 +30,13 @@ class ScoreForms {
  private:
   std::string exponent(ir::NodeId id, int depth);
   ScoreForm form(ir::NodeId id, int depth);
-  ScoreForm free_form(ir::NodeId id);
+  ScoreForm free_form(ir::NodeId id, int depth);
   ScoreForm sum(const ScoreForm& a, const ScoreForm& b) const;
   ScoreForm product(ir::NodeId id, int depth);
   ScoreForm quotient(ir::NodeId id, int depth);
   ScoreForm scaled(const ScoreForm& form, const std::string& by, bool is_uniform) const;
-  ScoreForm opaque(ir::NodeId id);
+  ScoreForm opaque(ir::NodeId id, int depth);
+  void fold_operands(ir::NodeId id, int depth);
   /// The same for all of a thread's scores of a row and tile.
   bool is_uniform(ir::NodeId id) const { return plan_.scope[id] <= Scope::kRow; }
 

@@ -1,0 +1,74 @@
+// Runs emitted mods, one pair or tile at a time, as a kernel would call them. Included by the text
+// that HostPrograms writes; its structs mirror those of host_programs.h.
+#pragma once
+
+#include "mods/emitted_mods.cuh"
+
+namespace tilewright::cuda {
+
+struct PairQuery {
+  i32 b, h, i, j;
+  float product, scale;
+};
+struct PairResult {
+  float exponent;
+  i32 mask;       ///< 1: live
+  i32 intervals;  ///< 1: inside an interval of its row, 0: in none, -1: the mods have none here
+};
+struct TileQuery {
+  i32 b, h, q_begin, q_end, kv_begin, kv_end;
+};
+
+template <class Mods>
+i32 kept_by_intervals(const typename Mods::Bindings& bindings, const typename Mods::Head& head,
+                      const typename Mods::Row& row, const PairQuery& at) {
+  if constexpr (Mods::kRowIntervals > 0) {
+    if constexpr (Mods::kIntervalsMayFail) {
+      if (!Mods::intervals_hold(bindings, head, row, at.i)) return -1;
+    }
+    for (int n = 0; n < Mods::kRowIntervals; ++n) {
+      const KeyInterval kept = Mods::interval(bindings, head, row, at.i, n);
+      if (kept.begin <= at.j && at.j < kept.end) return 1;
+    }
+    return 0;
+  }
+  return -1;
+}
+
+template <class Mods>
+void run_pairs(const void* block, const PairQuery* queries, PairResult* results, int count) {
+  const auto& bindings = *static_cast<const typename Mods::Bindings*>(block);
+  for (int k = 0; k < count; ++k) {
+    const PairQuery& at = queries[k];
+    const auto head = Mods::head(bindings, at.b, at.h);
+    const auto row = Mods::row(bindings, head, at.i);
+    const auto column = Mods::column(bindings, head, at.j);
+    results[k] = {at.product * at.scale * 1.44269504f, 1,
+                  kept_by_intervals<Mods>(bindings, head, row, at)};
+    if constexpr (Mods::kHasMaskMod) {
+      results[k].mask = Mods::mask(bindings, {head, row, column, at.i, at.j}) ? 1 : 0;
+    }
+    if constexpr (Mods::kHasScoreMod) {
+      const auto diagonal = Mods::diagonal(bindings, head, at.i - at.j);
+      const i32 first_key = at.j - at.j % 8;
+      const PairIndex pair = {at.i, at.j, first_key, static_cast<float>(at.j - first_key)};
+      const ScoreSite<Mods> site = {
+          at.product, at.scale, at.scale * 1.44269504f, 0.0f, head, row, column, diagonal, pair};
+      results[k].exponent = Mods::exponent(bindings, site);
+    }
+  }
+}
+
+template <class Mods>
+void run_tiles(const void* block, const TileQuery* queries, i32* classes, int count) {
+  const auto& bindings = *static_cast<const typename Mods::Bindings*>(block);
+  for (int k = 0; k < count; ++k) {
+    const TileQuery& at = queries[k];
+    const auto head = Mods::head(bindings, at.b, at.h);
+    const auto band = Mods::band(bindings, head, at.q_begin, at.q_end);
+    const TileBounds tile = {at.q_begin, at.q_end, at.kv_begin, at.kv_end};
+    classes[k] = static_cast<i32>(Mods::classify(bindings, head, band, tile));
+  }
+}
+
+}  // namespace tilewright::cuda
