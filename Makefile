@@ -1,6 +1,7 @@
 # Thin names over scripts/.
-.PHONY: demo test bench format
+.PHONY: demo test bench format sanitize
 demo: ; @scripts/demo.sh
 test: ; @scripts/test.sh $(CTEST_ARGS)
 bench: ; @scripts/bench.sh $(BENCH_ARGS)
 format: ; @scripts/format.sh
+sanitize: ; @scripts/sanitize.sh $(SANITIZERS)
