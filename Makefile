@@ -1,7 +1,8 @@
 # Thin names over scripts/.
-.PHONY: demo test test-gpu bench format
+.PHONY: demo test test-gpu bench format sanitize
 demo: ; @scripts/demo.sh
 test: ; @scripts/test.sh $(CTEST_ARGS)
 test-gpu: ; @scripts/test_gpu.sh $(GPU_ARGS)
 bench: ; @scripts/bench.sh $(BENCH_ARGS)
 format: ; @scripts/format.sh
+sanitize: ; @scripts/sanitize.sh $(SANITIZERS)

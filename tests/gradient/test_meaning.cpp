@@ -120,9 +120,15 @@ TEST(Backward, AnySubsetHasTheBitsOfTheWhole) {
     if ((subset & 8) == 0) outputs.captures.erase("slope");
     if ((subset & 16) == 0) outputs.captures.erase("table");
     engine.attention_backward(program, step.inputs(), outputs);
-    if (outputs.d_query) EXPECT_EQ(compare_bits(part.d_query, whole.d_query).reason, "");
-    if (outputs.d_key) EXPECT_EQ(compare_bits(part.d_key, whole.d_key).reason, "");
-    if (outputs.d_value) EXPECT_EQ(compare_bits(part.d_value, whole.d_value).reason, "");
+    if (outputs.d_query) {
+      EXPECT_EQ(compare_bits(part.d_query, whole.d_query).reason, "");
+    }
+    if (outputs.d_key) {
+      EXPECT_EQ(compare_bits(part.d_key, whole.d_key).reason, "");
+    }
+    if (outputs.d_value) {
+      EXPECT_EQ(compare_bits(part.d_value, whole.d_value).reason, "");
+    }
     for (const auto& [name, view] : outputs.captures)
       EXPECT_EQ(compare_bits(view, whole.captures.at(name)).reason, "") << name;
   }

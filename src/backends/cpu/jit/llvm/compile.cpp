@@ -55,7 +55,12 @@ std::string compile_score_pass(const PassRequest& request) {
   llvm::LLVMContext context;
   const auto module = emit_score_pass(request, context);
   TILEWRIGHT_CHECK(!llvm::verifyModule(*module));
+  // Scheduling and allocating registers take time quadratic in what one loop computes: programs far
+  // past any that a person writes get by without.
+  constexpr std::size_t kMostOptimisedNodes = 1500;
   const auto machine = make_target_machine(machine_for(request.isa));
+  if (request.program.size() > kMostOptimisedNodes)
+    machine->setOptLevel(llvm::CodeGenOptLevel::None);
   return object_bytes(*module, *machine);
 }
 

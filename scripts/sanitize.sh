@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds with sanitizers and runs what they should see: scripts/sanitize.sh [asan|ubsan|tsan]... (default: all three)
+# The fuzz subset, hostile input, threads and fork, tensor files, the caches, the C ABI. SANITIZE_TESTS is the ctest
+# pattern, SANITIZE_FUZZ how many random calls run on top. Code that the JIT generates is not instrumented: what it
+# reads and writes is seen by guard pages and poisoned memory in the tests themselves.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+tests=${SANITIZE_TESTS:-'^(fuzz|engine|io|ir|trace|cache|c_abi|analyse|backends_cpu|kernels_cpu|jit)/|^cli/Hostile'}
+fuzz=${SANITIZE_FUZZ:-200}
+[ $# -gt 0 ] || set -- asan ubsan tsan
+
+# A size that no machine has must reach the program as std::bad_alloc, as it does without a sanitizer.
+export ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1
+export UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=allocator_may_return_null=1:second_deadlock_stack=1:suppressions=$PWD/scripts/sanitizers/tsan.txt
+export TILEWRIGHT_CACHE_DIR=none
+
+scripts/setup.sh build test || exit 1
+failed=()
+for preset in "$@"; do
+  echo "== $preset"
+  scripts/build.sh "$preset" &&
+    ctest --preset "$preset" --parallel "$(nproc)" -R "$tests" &&
+    "build-$preset/tests/test_fuzz" --first 5000 --count "$fuzz" || failed+=("$preset")
+done
+[ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
+echo "clean: $*"
