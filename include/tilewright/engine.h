@@ -90,7 +90,7 @@ struct ForwardInputs {
 /// not computed.
 struct ForwardOutputs {
   TensorView out;
-  std::optional<TensorView> lse, max_scores;
+  std::optional<TensorView> lse = {}, max_scores = {};
 };
 
 /// What one call did; `kernel` is the row that ran and `path` says why.
