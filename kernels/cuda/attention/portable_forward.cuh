@@ -71,6 +71,9 @@ struct PortableForward {
       Variant::kTriesReference && kTwoStages && !Variant::kTracksMaximum;
   template <class Tile>
   using Copy = RowCopy<Tile, Layout::kThreads, Variant::kCopyBytes>;
+  /// The first warp looks for key tiles while the others copy the query.
+  static constexpr int kSearchThreads = Variant::kWarps > 1 ? 32 : 0;
+  using QueryCopy = RowCopy<QueryTile, Layout::kThreads - kSearchThreads, Variant::kCopyBytes>;
 
   const PortableParams& params;
   const typename Mods::Bindings& bindings;
@@ -78,7 +81,6 @@ struct PortableForward {
   const ItemRows<kPacksGroup>& rows;
   i32 first_column;  ///< of Ev
   u32 warp;
-  u32 lane;
   PortableSoftmax<Variant, Mods> softmax;
   i32 next_note = 0;
   bool first_tile = true;
@@ -86,13 +88,13 @@ struct PortableForward {
   Query held_query[Variant::kHoldsQuery ? QueryTile::kSteps : 1];
 
   __device__ __forceinline__ void run() {
-    copy_query();
-    ptx::commit_copies();
     if (warp == 0) {
       layout.key_source() = source(params.key, params.key_strides, 0);
       layout.value_source() = source(params.value, params.value_strides, first_column);
       search().start();
+      search().fill();
     }
+    if (kSearchThreads == 0 || warp != 0) copy_query();
     softmax.start(rows, first_row());
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) out[s].clear();
@@ -106,8 +108,11 @@ struct PortableForward {
   }
 
  private:
+  /// Offsets that depend on the lane are computed anew for every tile: registers are short.
+  static __device__ __forceinline__ u32 lane() { return ptx::thread_in_block_anew() % 32; }
+
   __device__ __forceinline__ PortableSearch<Variant, Mods> search() const {
-    return {params, bindings, layout, rows, lane};
+    return {params, bindings, layout, rows, lane()};
   }
 
   /// The block's row that strip 0, slot 0 of this thread holds.
@@ -231,11 +236,11 @@ struct PortableForward {
 
   __device__ __forceinline__ ptx::SharedAddress lane_query() const {
     return lane_in_16_rows<QueryTile>(
-        layout.query() + warp * Layout::kWarpRows * QueryTile::kRowBytes, lane);
+        layout.query() + warp * Layout::kWarpRows * QueryTile::kRowBytes, lane());
   }
 
   __device__ __forceinline__ void scores(Score (&score)[kStrips], u32 stage) {
-    const ptx::SharedAddress key = lane_in_two_by_8_rows<KeyTile>(layout.key(stage), lane);
+    const ptx::SharedAddress key = lane_in_two_by_8_rows<KeyTile>(layout.key(stage), lane());
     if constexpr (Variant::kHoldsQuery) {
       score_product<Element, KeyTile>(
           score, [&](int step) -> const Query& { return held_query[step]; }, key);
@@ -255,13 +260,13 @@ struct PortableForward {
   __device__ __forceinline__ void products(Score (&score)[kStrips], u32 stage) {
     if constexpr (kIsFloat<Element>) {
       value_product<Element, ValueTile>(out, score,
-                                        lane_in_row_pairs<ValueTile>(layout.value(stage), lane));
+                                        lane_in_row_pairs<ValueTile>(layout.value(stage), lane()));
     } else {
       u32 probability[kStrips][Variant::kKeyTile / 4];
 #pragma unroll
       for (int s = 0; s < kStrips; ++s) softmax.rows[s].pack(score[s], probability[s]);
       value_product<Element, ValueTile>(out, probability,
-                                        lane_in_16_rows<ValueTile>(layout.value(stage), lane));
+                                        lane_in_16_rows<ValueTile>(layout.value(stage), lane()));
     }
   }
 
@@ -271,7 +276,8 @@ struct PortableForward {
     const auto* const base = static_cast<const unsigned char*>(params.query);
     const QueryRowsInMemory<kPacksGroup> from = {rows, base + rows.item.batch * s.batch * kBytes,
                                                  s.head * kBytes, s.row * kBytes};
-    Copy<QueryTile>::run(layout.query(), from, {s.column * kBytes, params.head_dim});
+    QueryCopy(ptx::thread_in_block() - kSearchThreads)
+        .run(layout.query(), from, {s.column * kBytes, params.head_dim});
   }
 
   __device__ __forceinline__ TileSource source(const void* base, const TensorStrides& s,
@@ -286,14 +292,16 @@ struct PortableForward {
   }
 
   __device__ __forceinline__ void copy_key(KeyTileNote tile, u32 stage) const {
-    Copy<KeyTile>::run(layout.key(stage), rows_of(layout.key_source(), tile),
-                       {params.key_strides.column * kElementBytes<Element>, params.head_dim});
+    Copy<KeyTile>(ptx::thread_in_block_anew())
+        .run(layout.key(stage), rows_of(layout.key_source(), tile),
+             {params.key_strides.column * kElementBytes<Element>, params.head_dim});
   }
 
   __device__ __forceinline__ void copy_value(KeyTileNote tile, u32 stage) const {
-    Copy<ValueTile>::run(
-        layout.value(stage), rows_of(layout.value_source(), tile),
-        {params.value_strides.column * kElementBytes<Element>, params.value_dim - first_column});
+    Copy<ValueTile>(ptx::thread_in_block_anew())
+        .run(layout.value(stage), rows_of(layout.value_source(), tile),
+             {params.value_strides.column * kElementBytes<Element>,
+              params.value_dim - first_column});
   }
 
   __device__ __forceinline__ void store() const {
@@ -332,7 +340,6 @@ __device__ __forceinline__ void portable_forward(const PortableParams& params,
                                  rows,
                                  static_cast<i32>(ptx::block_row_in_grid()) * Variant::kValueTile,
                                  ptx::broadcast(thread / 32, 0),
-                                 lane,
                                  softmax}
       .run();
 }

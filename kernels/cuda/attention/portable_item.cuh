@@ -5,6 +5,13 @@
 
 namespace tilewright::cuda {
 
+/// A quotient whose divisor is often 1, where a division would be most of the wait for the first
+/// key.
+__device__ __forceinline__ i32 quotient(i32 value, i32 divisor) {
+  return divisor == 1 ? value
+                      : static_cast<i32>(static_cast<u32>(value) / static_cast<u32>(divisor));
+}
+
 /// A query row of the problem.
 struct QueryRow {
   i32 head;
@@ -19,7 +26,7 @@ struct ItemRows {
   /// Row `row` of the item's head, a packed one where groups are packed.
   __device__ __forceinline__ QueryRow at(i32 row) const {
     if constexpr (kPacksGroup) {
-      const i32 position = row / extents.group_heads;
+      const i32 position = quotient(row, extents.group_heads);
       const i32 in_group = row - position * extents.group_heads;
       return {item.head * extents.group_heads + in_group, position};
     } else {
@@ -27,7 +34,7 @@ struct ItemRows {
     }
   }
   __device__ __forceinline__ i32 key_head() const {
-    return kPacksGroup ? item.head : item.head / extents.group_heads;
+    return kPacksGroup ? item.head : quotient(item.head, extents.group_heads);
   }
   __device__ __forceinline__ i32 key_batch() const {
     return extents.kv_batches == 1 ? 0 : item.batch;
@@ -39,19 +46,20 @@ __device__ __forceinline__ WorkItem decode_portable_item(const PortableSchedule&
                                                          const Extents& extents, i32 index) {
   if (schedule.list != nullptr) return schedule.list[index];
   const i32 pack = kPacksGroup ? extents.group_heads : 1;
-  const i32 heads_of_batch = extents.query_heads / pack;
+  const i32 heads_of_batch = quotient(extents.query_heads, pack);
   const i32 rows = extents.query_rows * pack;
   const i32 all_heads = extents.batches * heads_of_batch * schedule.splits;
-  const i32 section = index / (schedule.section_heads * schedule.q_tiles);
+  const bool has_sections = schedule.section_heads < all_heads;
+  const i32 section = has_sections ? quotient(index, schedule.section_heads * schedule.q_tiles) : 0;
   const i32 first_head = section * schedule.section_heads;
   const i32 heads = min(schedule.section_heads, all_heads - first_head);
   const i32 inside = index - first_head * schedule.q_tiles;
-  const i32 order = inside / heads;
+  const i32 order = quotient(inside, heads);
   const i32 part = first_head + inside - order * heads;
-  const i32 head = part / schedule.splits;
+  const i32 head = quotient(part, schedule.splits);
   const i32 split = part - head * schedule.splits;
   const i32 tile = schedule.last_tile_first != 0 ? schedule.q_tiles - 1 - order : order;
-  const i32 batch = head / heads_of_batch;
+  const i32 batch = extents.batches == 1 ? 0 : quotient(head, heads_of_batch);
   const i64 kv_begin = static_cast<i64>(split) * schedule.split_keys;
   const i64 kv_end = kv_begin + schedule.split_keys;
   return {.batch = batch,

@@ -16,22 +16,32 @@ struct RowSites {
   static constexpr int kHeads = kPacksGroup ? kRows : 1;
   typename Mods::Head head[kHeads];
   typename Mods::Row row[kRows];
-  i32 position[kRows];
+  i32 positions[kHeads];
 
-  /// `first_row` is the row of strip 0, slot 0; rows past the item's end repeat its last one.
+  /// `first_row` is the row of strip 0, slot 0. Rows past the item's end have the values of its
+  /// last one.
   __device__ __forceinline__ void load(const typename Mods::Bindings& bindings,
                                        const ItemRows<kPacksGroup>& rows, i32 first_row) {
-    if constexpr (!kPacksGroup) head[0] = Mods::head(bindings, rows.item.batch, rows.item.head);
+    if constexpr (!kPacksGroup) {
+      head[0] = Mods::head(bindings, rows.item.batch, rows.item.head);
+      positions[0] = first_row;
+    }
 #pragma unroll
     for (int k = 0; k < kRows; ++k) {
-      const i32 wanted = first_row + k / 2 * 16 + k % 2 * 8;
-      const QueryRow at = rows.at(min(wanted, rows.item.q_end - 1));
-      if constexpr (kPacksGroup) head[k] = Mods::head(bindings, rows.item.batch, at.head);
+      const QueryRow at = rows.at(min(first_row + row_offset(k), rows.item.q_end - 1));
+      if constexpr (kPacksGroup) {
+        head[k] = Mods::head(bindings, rows.item.batch, at.head);
+        positions[k] = at.position;
+      }
       row[k] = Mods::row(bindings, head_of(k), at.position);
-      position[k] = at.position;
     }
   }
 
+  static constexpr __device__ int row_offset(int k) { return k / 2 * 16 + k % 2 * 8; }
+
+  __device__ __forceinline__ i32 position(int k) const {
+    return kPacksGroup ? positions[kPacksGroup ? k : 0] : positions[0] + row_offset(k);
+  }
   __device__ __forceinline__ const typename Mods::Head& head_of(int k) const {
     return head[kPacksGroup ? k : 0];
   }
@@ -117,7 +127,7 @@ struct StripPairs {
 
   __device__ __forceinline__ void load_diagonals() {
     const int k = kRowsPerThread * strip;
-    diagonals.load(bindings, sites.head_of(k), sites.position[k] - first_key());
+    diagonals.load(bindings, sites.head_of(k), sites.position(k) - first_key());
   }
 
   /// log2(e) * score_mod(scale * product) + minus_reference of element e.
@@ -126,7 +136,7 @@ struct StripPairs {
       return ptx::fused(product, scale_log2, minus_reference);
     } else {
       const int k = kRowsPerThread * strip + Score::row_slot(e);
-      const i32 i = sites.position[k];
+      const i32 i = sites.position(k);
       const i32 j = first_key() + Score::column_offset(e);
       const typename Mods::Head& head = sites.head_of(k);
       const typename Mods::Column column = columns.at(bindings, head, j, e);
@@ -186,7 +196,7 @@ struct StripPairs {
 #pragma unroll
       for (int n = 0; n < Mods::kRowIntervals; ++n) {
         const KeyInterval in =
-            Mods::interval(bindings, sites.head_of(k), sites.row[k], sites.position[k], n);
+            Mods::interval(bindings, sites.head_of(k), sites.row[k], sites.position(k), n);
         const i32 end = min(in.end, tile.kv_begin + tile.keys());
         keep.add(lane, max(in.begin, tile.kv_begin) - tile.kv_begin, end - tile.kv_begin);
       }
@@ -200,7 +210,7 @@ struct StripPairs {
     const i32 j = first_key() + Score::column_offset(e);
     const typename Mods::Head& head = sites.head_of(k);
     const typename Mods::Column column = columns.at(bindings, head, j, e);
-    return Mods::mask(bindings, MaskSite<Mods>{head, sites.row[k], column, sites.position[k], j});
+    return Mods::mask(bindings, MaskSite<Mods>{head, sites.row[k], column, sites.position(k), j});
   }
 };
 

@@ -13,6 +13,13 @@ __device__ __forceinline__ u32 thread_in_block() {
   return index;
 }
 
+/// The same, read where it is called: what is computed from it is not kept in registers in between.
+__device__ __forceinline__ u32 thread_in_block_anew() {
+  u32 index;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+  return index;
+}
+
 __device__ __forceinline__ u32 block_in_grid() {
   u32 index;
   asm("mov.u32 %0, %%ctaid.x;" : "=r"(index));

@@ -4,7 +4,6 @@
 
 #include "ptx/async_copy.cuh"
 #include "ptx/global_memory.cuh"
-#include "ptx/lane.cuh"
 #include "tile/row_tile.cuh"
 
 namespace tilewright::cuda {
@@ -36,7 +35,8 @@ struct RowColumns {
   i32 columns;       ///< that exist
 };
 
-/// `rows` is a StridedRows or has the same functions.
+/// By kThreads threads, of which this one is `thread`. `rows` is a StridedRows or has the same
+/// functions.
 template <class Tile, int kThreads, int kCopyBytes>
 struct RowCopy {
   static constexpr int kPieces = Tile::kColumns * Tile::kElement / kCopyBytes;
@@ -44,16 +44,24 @@ struct RowCopy {
   static constexpr int kLanes =
       power_of_two_from(kPieces) < kThreads && kCopyBytes == 16 ? power_of_two_from(kPieces) : 32;
   static constexpr int kRowsAtOnce = kThreads / kLanes;
+  i32 lane;   ///< of those that share a row
+  i32 first;  ///< row of the tile
+
+  explicit __device__ __forceinline__ RowCopy(u32 thread)
+      : lane(static_cast<i32>(thread) % kLanes), first(static_cast<i32>(thread) / kLanes) {}
 
   template <class Rows>
-  static __device__ __forceinline__ void run(ptx::SharedAddress tile, const Rows& rows,
-                                             RowColumns of) {
-    if constexpr (kCopyBytes == 16) {
-      by_16_bytes(tile, rows, of);
-    } else if constexpr (kCopyBytes == 4) {
+  __device__ __forceinline__ void run(ptx::SharedAddress tile, const Rows& rows,
+                                      RowColumns of) const {
+    if (kThreads % kLanes != 0 && first >= kRowsAtOnce) return;
+    if constexpr (kCopyBytes == 4) {
       by_4_bytes(tile, rows, of);
-    } else {
+    } else if constexpr (kCopyBytes == 2) {
       by_elements(tile, rows, of);
+    } else if (rows.has(Tile::kRows - 1)) {
+      by_16_bytes<true>(tile, rows, of);
+    } else {
+      by_16_bytes<false>(tile, rows, of);
     }
   }
 
@@ -62,11 +70,9 @@ struct RowCopy {
     return static_cast<u32>(min(max(bytes, 0), most));
   }
 
-  template <class Rows>
-  static __device__ __forceinline__ void by_16_bytes(ptx::SharedAddress tile, const Rows& rows,
-                                                     RowColumns of) {
-    const i32 lane = static_cast<i32>(ptx::thread_in_block()) % kLanes;
-    const i32 first = static_cast<i32>(ptx::thread_in_block()) / kLanes;
+  template <bool kAllRows, class Rows>
+  __device__ __forceinline__ void by_16_bytes(ptx::SharedAddress tile, const Rows& rows,
+                                              RowColumns of) const {
 #pragma unroll
     for (int piece = 0; piece < kPieces; piece += kLanes) {
       const i32 at = (piece + lane) * 16;
@@ -78,17 +84,16 @@ struct RowCopy {
       for (int r = 0; r < Tile::kRows; r += kRowsAtOnce) {
         if (r != 0) from = rows.below(from, first + r, kRowsAtOnce, at);
         if (Tile::kRows % kRowsAtOnce != 0 && first + r >= Tile::kRows) continue;
-        ptx::copy_16_bytes(to + r * Tile::kRowBytes, from, rows.has(first + r) ? bytes : 0);
+        ptx::copy_16_bytes(to + r * Tile::kRowBytes, from,
+                           kAllRows || rows.has(first + r) ? bytes : 0);
       }
     }
   }
 
   /// fp32 one by one, or 16-bit elements in pairs.
   template <class Rows>
-  static __device__ __forceinline__ void by_4_bytes(ptx::SharedAddress tile, const Rows& rows,
-                                                    RowColumns of) {
-    const i32 lane = static_cast<i32>(ptx::thread_in_block()) % kLanes;
-    const i32 first = static_cast<i32>(ptx::thread_in_block()) / kLanes;
+  __device__ __forceinline__ void by_4_bytes(ptx::SharedAddress tile, const Rows& rows,
+                                             RowColumns of) const {
     constexpr int kElements = 4 / Tile::kElement;
 #pragma unroll 1
     for (i32 r = first; r < Tile::kRows; r += kRowsAtOnce) {
@@ -105,10 +110,8 @@ struct RowCopy {
 
   /// 16-bit elements one by one: eight loads under way at a time.
   template <class Rows>
-  static __device__ __forceinline__ void by_elements(ptx::SharedAddress tile, const Rows& rows,
-                                                     RowColumns of) {
-    const i32 lane = static_cast<i32>(ptx::thread_in_block()) % kLanes;
-    const i32 first = static_cast<i32>(ptx::thread_in_block()) / kLanes;
+  __device__ __forceinline__ void by_elements(ptx::SharedAddress tile, const Rows& rows,
+                                              RowColumns of) const {
     constexpr int kAtOnce = 8;
 #pragma unroll 1
     for (i32 c = lane; c < Tile::kColumns; c += kLanes) {
