@@ -2,7 +2,8 @@
 """Checks variants of the portable family against fp64 and times them beside PyTorch's FlashAttention-2, interleaved in one process.
 
 usage: portable.py FOLDER TASK[,...] VARIANT...     (FOLDER holds the cubins of build_portable.py)
-Tasks: check (problems, strides), lists, splits, far (addresses past 2^31 elements), t<rows> (timing, 16k tokens in all), decode.
+Tasks: check (problems, strides), lists, splits, far (addresses past 2^31 elements), t<rows> (timing, 16k tokens in all), once (two
+launches of each on 8k rows, for a profiler).
 Prints a table; with OUT set also writes $OUT/portable.jsonl.
 """
 import json
@@ -170,6 +171,17 @@ def time_lengths(kernels, rows, log):
                 time_shape(mine, (max(1, tokens // rows), heads, heads, rows, rows), causal, log)
 
 
+def launch_once(kernels, rows=8192):
+    for kernel in kernels:
+        heads = HEADS.get(kernel.e, 16)
+        q, k = (fresh((2, heads, rows, kernel.e), kernel.element, n) for n in (1, 2))
+        v = fresh((2, heads, rows, kernel.v), kernel.element, 3)
+        out, lse = torch.empty_like(v), torch.empty((2, heads, rows), device="cuda")
+        run = kernel.prepare(q, k, v, out, lse, lse, bindings_for(kernel, heads, rows, rows).bindings)
+        run(), run()
+        torch.cuda.synchronize()
+
+
 def main():
     folder, tasks, names = sys.argv[1], sys.argv[2].split(","), sys.argv[3:]
     path = os.path.join(os.environ.get("OUT", "."), "portable.jsonl")
@@ -197,6 +209,8 @@ def main():
             for splits in (1, 3, 7):
                 report(f"splits{splits}", kernel,
                        *worst_of(kernel, cases, lambda n: one_case(kernel, n, 300, splits, merge)), log)
+    if "once" in tasks:
+        launch_once(kernels)
     lengths = [int(t[1:]) for t in tasks if t[0] == "t" and t[1:].isdigit()]
     if lengths:
         gemm(log)

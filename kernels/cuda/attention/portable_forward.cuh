@@ -108,8 +108,9 @@ struct PortableForward {
   }
 
  private:
-  /// Offsets that depend on the lane are computed anew for every tile: registers are short.
-  static __device__ __forceinline__ u32 lane() { return ptx::thread_in_block_anew() % 32; }
+  /// Offsets that depend on the thread are computed for every tile anew: registers are short.
+  static __device__ __forceinline__ u32 thread() { return ptx::forgotten(ptx::thread_in_block()); }
+  static __device__ __forceinline__ u32 lane() { return thread() % 32; }
 
   __device__ __forceinline__ PortableSearch<Variant, Mods> search() const {
     return {params, bindings, layout, rows, lane()};
@@ -117,7 +118,8 @@ struct PortableForward {
 
   /// The block's row that strip 0, slot 0 of this thread holds.
   __device__ __forceinline__ i32 first_row() const {
-    return rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows + softmax.lane.first_row;
+    return rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows +
+           static_cast<i32>(lane() / 4);
   }
 
   /// Warps past the last row copy and wait, but do not compute.
@@ -142,52 +144,55 @@ struct PortableForward {
   /// The first pass has no tile to work on, the last none to copy.
   __device__ __forceinline__ void two_stages() {
     KeyTileNote tile = {};
-    bool works = false, more = true;
+    bool more = true;
 #pragma unroll 1
     for (u32 stage = 0; more; stage ^= 1) {
       KeyTileNote next = {};
       more = take(next);
+      const StridedRows keys = rows_of(layout.key_source(), next);
+      const StridedRows values = rows_of(layout.value_source(), next);
       ptx::wait_copies<0>();
       ptx::sync_block();
       if (more) {
-        copy_key(next, stage ^ 1);
-        copy_value(next, stage ^ 1);
+        copy_key(keys, stage ^ 1);
+        copy_value(values, stage ^ 1);
         ptx::commit_copies();
       }
-      if (works && has_rows()) whole_step(tile, stage);
-      works = true;
+      if (tile.keys() != 0 && has_rows()) whole_step(tile, stage);
       tile = next;
     }
   }
 
   __device__ __forceinline__ void one_stage() {
     KeyTileNote tile = {};
-    bool works = false, more = true;
+    bool more = true;
+#pragma unroll 1
     while (more) {
+      const StridedRows values = rows_of(layout.value_source(), tile);
       ptx::wait_copies<0>();
       ptx::sync_block();
       Score score[kStrips];
-      if (works) {
-        copy_value(tile, 0);
+      if (tile.keys() != 0) {
+        copy_value(values, 0);
         ptx::commit_copies();
         hold_query();
         if (has_rows()) scores(score, 0);
       }
       KeyTileNote next = {};
       more = take(next);
+      const StridedRows keys = rows_of(layout.key_source(), next);
       ptx::wait_copies<0>();
       ptx::sync_block();
       if (more) {
-        copy_key(next, 0);
+        copy_key(keys, 0);
         ptx::commit_copies();
       }
-      if (works && has_rows()) {
+      if (tile.keys() != 0 && has_rows()) {
         softmax.load_columns(tile);
         follow_maximum(score, tile);
         first_tile = false;
         products(score, 0);
       }
-      works = true;
       tile = next;
     }
   }
@@ -291,17 +296,16 @@ struct PortableForward {
     return {from.first + tile.kv_begin * from.row_bytes, from.row_bytes, tile.keys()};
   }
 
-  __device__ __forceinline__ void copy_key(KeyTileNote tile, u32 stage) const {
-    Copy<KeyTile>(ptx::thread_in_block_anew())
-        .run(layout.key(stage), rows_of(layout.key_source(), tile),
-             {params.key_strides.column * kElementBytes<Element>, params.head_dim});
+  __device__ __forceinline__ void copy_key(const StridedRows& from, u32 stage) const {
+    Copy<KeyTile>(thread()).run(
+        layout.key(stage), from,
+        {params.key_strides.column * kElementBytes<Element>, params.head_dim});
   }
 
-  __device__ __forceinline__ void copy_value(KeyTileNote tile, u32 stage) const {
-    Copy<ValueTile>(ptx::thread_in_block_anew())
-        .run(layout.value(stage), rows_of(layout.value_source(), tile),
-             {params.value_strides.column * kElementBytes<Element>,
-              params.value_dim - first_column});
+  __device__ __forceinline__ void copy_value(const StridedRows& from, u32 stage) const {
+    Copy<ValueTile>(thread()).run(
+        layout.value(stage), from,
+        {params.value_strides.column * kElementBytes<Element>, params.value_dim - first_column});
   }
 
   __device__ __forceinline__ void store() const {

@@ -193,10 +193,11 @@ struct StripPairs {
   __device__ __forceinline__ KeepWords<kColumns> kept(int k) const {
     KeepWords<kColumns> keep;
     if constexpr (kByIntervals) {
+      // Else the ends of all rows' intervals would stay in registers from tile to tile.
+      const i32 i = static_cast<i32>(ptx::forgotten(static_cast<u32>(sites.position(k))));
 #pragma unroll
       for (int n = 0; n < Mods::kRowIntervals; ++n) {
-        const KeyInterval in =
-            Mods::interval(bindings, sites.head_of(k), sites.row[k], sites.position(k), n);
+        const KeyInterval in = Mods::interval(bindings, sites.head_of(k), sites.row[k], i, n);
         const i32 end = min(in.end, tile.kv_begin + tile.keys());
         keep.add(lane, max(in.begin, tile.kv_begin) - tile.kv_begin, end - tile.kv_begin);
       }

@@ -13,11 +13,11 @@ __device__ __forceinline__ u32 thread_in_block() {
   return index;
 }
 
-/// The same, read where it is called: what is computed from it is not kept in registers in between.
-__device__ __forceinline__ u32 thread_in_block_anew() {
-  u32 index;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
-  return index;
+/// The same number, of which the compiler knows nothing: what is computed from it inside a loop is
+/// computed there, and not kept in registers from one pass to the next.
+__device__ __forceinline__ u32 forgotten(u32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
 }
 
 __device__ __forceinline__ u32 block_in_grid() {
