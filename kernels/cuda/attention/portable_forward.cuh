@@ -82,6 +82,7 @@ struct PortableForward {
   i32 first_column;  ///< of Ev
   u32 warp;
   PortableSoftmax<Variant, Mods> softmax;
+  bool has_rows = false;  ///< warps past the last row copy and wait, but do not compute
   i32 next_note = 0;
   bool first_tile = true;
   Accumulator<Variant::kValueTile> out[kStrips];
@@ -96,6 +97,7 @@ struct PortableForward {
     }
     if (kSearchThreads == 0 || warp != 0) copy_query();
     softmax.start(rows, first_row());
+    has_rows = rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows < rows.item.q_end;
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) out[s].clear();
     ptx::sync_block();
@@ -120,11 +122,6 @@ struct PortableForward {
   __device__ __forceinline__ i32 first_row() const {
     return rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows +
            static_cast<i32>(lane() / 4);
-  }
-
-  /// Warps past the last row copy and wait, but do not compute.
-  __device__ __forceinline__ bool has_rows() const {
-    return rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows < rows.item.q_end;
   }
 
   /// The next key tile; false where none is left. Called by the whole block.
@@ -158,7 +155,7 @@ struct PortableForward {
         copy_value(values, stage ^ 1);
         ptx::commit_copies();
       }
-      if (tile.keys() != 0 && has_rows()) whole_step(tile, stage);
+      if (tile.keys() != 0 && has_rows) whole_step(tile, stage);
       tile = next;
     }
   }
@@ -176,7 +173,7 @@ struct PortableForward {
         copy_value(values, 0);
         ptx::commit_copies();
         hold_query();
-        if (has_rows()) scores(score, 0);
+        if (has_rows) scores(score, 0);
       }
       KeyTileNote next = {};
       more = take(next);
@@ -187,7 +184,7 @@ struct PortableForward {
         copy_key(keys, 0);
         ptx::commit_copies();
       }
-      if (tile.keys() != 0 && has_rows()) {
+      if (tile.keys() != 0 && has_rows) {
         softmax.load_columns(tile);
         follow_maximum(score, tile);
         first_tile = false;
@@ -309,7 +306,7 @@ struct PortableForward {
   }
 
   __device__ __forceinline__ void store() const {
-    if (!has_rows()) return;
+    if (!has_rows) return;
     const PortableStore<Variant> to = {params, rows, first_column,
                                        min(params.value_dim - first_column, Variant::kValueTile)};
 #pragma unroll

@@ -6,6 +6,12 @@
 
 namespace tilewright::cuda::ptx {
 
+/// Copies 16 bytes; both addresses are multiples of 16.
+__device__ __forceinline__ void copy_16_bytes(SharedAddress to, const void* from) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to.bytes), "l"(from)
+               : "memory");
+}
+
 /// Copies the first `valid_bytes` of 16 and fills the rest with zeros; both addresses are multiples
 /// of 16. `from` is not read where valid_bytes is 0.
 __device__ __forceinline__ void copy_16_bytes(SharedAddress to, const void* from, u32 valid_bytes) {

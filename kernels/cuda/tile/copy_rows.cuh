@@ -58,7 +58,7 @@ struct RowCopy {
       by_4_bytes(tile, rows, of);
     } else if constexpr (kCopyBytes == 2) {
       by_elements(tile, rows, of);
-    } else if (rows.has(Tile::kRows - 1)) {
+    } else if (rows.has(Tile::kRows - 1) && of.columns >= Tile::kColumns) {
       by_16_bytes<true>(tile, rows, of);
     } else {
       by_16_bytes<false>(tile, rows, of);
@@ -70,22 +70,26 @@ struct RowCopy {
     return static_cast<u32>(min(max(bytes, 0), most));
   }
 
-  template <bool kAllRows, class Rows>
+  /// kWhole: every row and column of the tile exists.
+  template <bool kWhole, class Rows>
   __device__ __forceinline__ void by_16_bytes(ptx::SharedAddress tile, const Rows& rows,
                                               RowColumns of) const {
 #pragma unroll
     for (int piece = 0; piece < kPieces; piece += kLanes) {
       const i32 at = (piece + lane) * 16;
       if (kPieces % kLanes != 0 && at >= kPieces * 16) continue;
-      const u32 bytes = clamped(of.columns * Tile::kElement - at, 16);
       const ptx::SharedAddress to = tile + (first * Tile::kRowBytes + at);
       const unsigned char* from = rows.row(first) + at;
 #pragma unroll
       for (int r = 0; r < Tile::kRows; r += kRowsAtOnce) {
         if (r != 0) from = rows.below(from, first + r, kRowsAtOnce, at);
         if (Tile::kRows % kRowsAtOnce != 0 && first + r >= Tile::kRows) continue;
-        ptx::copy_16_bytes(to + r * Tile::kRowBytes, from,
-                           kAllRows || rows.has(first + r) ? bytes : 0);
+        if constexpr (kWhole) {
+          ptx::copy_16_bytes(to + r * Tile::kRowBytes, from);
+        } else {
+          const i32 bytes = rows.has(first + r) ? of.columns * Tile::kElement - at : 0;
+          ptx::copy_16_bytes(to + r * Tile::kRowBytes, from, clamped(bytes, 16));
+        }
       }
     }
   }
