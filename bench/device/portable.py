@@ -3,7 +3,7 @@
 
 usage: portable.py FOLDER TASK[,...] VARIANT...     (FOLDER holds the cubins of build_portable.py)
 Tasks: check (problems, strides), lists, splits, far (addresses past 2^31 elements), t<rows> (timing, 16k tokens in all), once (two
-launches of each on 8k rows, for a profiler).
+launches of each on 8k rows, for a profiler), small (two small problems, for a sanitizer).
 Prints a table; with OUT set also writes $OUT/portable.jsonl.
 """
 import json
@@ -209,6 +209,10 @@ def main():
             for splits in (1, 3, 7):
                 report(f"splits{splits}", kernel,
                        *worst_of(kernel, cases, lambda n: one_case(kernel, n, 300, splits, merge)), log)
+    if "small" in tasks:
+        for kernel in kernels:
+            one_case(kernel, 1, 900)
+            one_case(kernel, 5, 901)
     if "once" in tasks:
         launch_once(kernels)
     lengths = [int(t[1:]) for t in tasks if t[0] == "t" and t[1:].isdigit()]

@@ -93,7 +93,7 @@ class PortableKernel:
     def shared_bytes(self):
         size = 4 if self.element == torch.float32 else 2
         row = lambda d: d * size + 16
-        return self.q_rows * row(self.e) + self.stages * self.tile * (row(self.e) + row(self.v)) + 128 * 8 + 32 + 32 + 32
+        return self.q_rows * row(self.e) + self.stages * self.tile * (row(self.e) + row(self.v)) + 128 * 8 + 32 + 32 + 64
 
     def prepare(self, q, k, v, out, lse, max_scores=None, bindings=b"", scale=None, lists=None, splits=1, item_rows=None,
                 longest_first=None):

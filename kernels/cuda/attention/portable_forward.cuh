@@ -79,10 +79,8 @@ struct PortableForward {
   const typename Mods::Bindings& bindings;
   Layout layout;
   const ItemRows<kPacksGroup>& rows;
-  i32 first_column;  ///< of Ev
   u32 warp;
   PortableSoftmax<Variant, Mods> softmax;
-  bool has_rows = false;  ///< warps past the last row copy and wait, but do not compute
   i32 next_note = 0;
   bool first_tile = true;
   Accumulator<Variant::kValueTile> out[kStrips];
@@ -90,14 +88,14 @@ struct PortableForward {
 
   __device__ __forceinline__ void run() {
     if (warp == 0) {
-      layout.key_source() = source(params.key, params.key_strides, 0);
-      layout.value_source() = source(params.value, params.value_strides, first_column);
+      layout.key_source() = source(params.key, params.key_strides, params.head_dim, 0);
+      layout.value_source() =
+          source(params.value, params.value_strides, params.value_dim, first_value_column());
       search().start();
       search().fill();
     }
     if (kSearchThreads == 0 || warp != 0) copy_query();
     softmax.start(rows, first_row());
-    has_rows = rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows < rows.item.q_end;
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) out[s].clear();
     ptx::sync_block();
@@ -110,9 +108,25 @@ struct PortableForward {
   }
 
  private:
-  /// Offsets that depend on the thread are computed for every tile anew: registers are short.
-  static __device__ __forceinline__ u32 thread() { return ptx::forgotten(ptx::thread_in_block()); }
+  /// Registers that live from tile to tile and while scores are made.
+  static constexpr int kHeldRegisters =
+      kStrips * (Variant::kKeyTile / 2 + Variant::kValueTile / 2 +
+                 (Variant::kHoldsQuery ? 4 * QueryTile::kSteps : 0));
+  /// A burst of copies holds up the matrix loads behind it, so it comes after the scores, unless
+  /// registers do not last for both.
+  static constexpr bool kCopiesFirst = kHeldRegisters > 200;
+
+  /// Where registers are short, offsets that depend on the thread are computed for every tile anew.
+  static __device__ __forceinline__ u32 thread() {
+    const u32 index = ptx::thread_in_block();
+    return kStrips == 1 && kHeldRegisters < 184 ? index : ptx::forgotten(index);
+  }
   static __device__ __forceinline__ u32 lane() { return thread() % 32; }
+
+  /// Of Ev, that the block computes.
+  static __device__ __forceinline__ i32 first_value_column() {
+    return static_cast<i32>(ptx::block_row_in_grid()) * Variant::kValueTile;
+  }
 
   __device__ __forceinline__ PortableSearch<Variant, Mods> search() const {
     return {params, bindings, layout, rows, lane()};
@@ -122,6 +136,11 @@ struct PortableForward {
   __device__ __forceinline__ i32 first_row() const {
     return rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows +
            static_cast<i32>(lane() / 4);
+  }
+
+  /// Warps past the last row copy and wait, but do not compute.
+  __device__ __forceinline__ bool has_rows() const {
+    return rows.item.q_begin + static_cast<i32>(warp) * Layout::kWarpRows < rows.item.q_end;
   }
 
   /// The next key tile; false where none is left. Called by the whole block.
@@ -146,16 +165,21 @@ struct PortableForward {
     for (u32 stage = 0; more; stage ^= 1) {
       KeyTileNote next = {};
       more = take(next);
-      const StridedRows keys = rows_of(layout.key_source(), next);
-      const StridedRows values = rows_of(layout.value_source(), next);
+      const bool works = tile.keys() != 0 && has_rows();
       ptx::wait_copies<0>();
       ptx::sync_block();
-      if (more) {
-        copy_key(keys, stage ^ 1);
-        copy_value(values, stage ^ 1);
-        ptx::commit_copies();
+      if (kCopiesFirst && more) copy_tile(next, stage ^ 1);
+      Score score[kStrips];
+      if (works) {
+        hold_query();
+        scores(score, stage);
       }
-      if (tile.keys() != 0 && has_rows) whole_step(tile, stage);
+      if (!kCopiesFirst && more) copy_tile(next, stage ^ 1);
+      if (works) {
+        softmax.load_columns(tile);
+        to_probabilities(score, tile, stage);
+        products(score, stage);
+      }
       tile = next;
     }
   }
@@ -165,53 +189,43 @@ struct PortableForward {
     bool more = true;
 #pragma unroll 1
     while (more) {
-      const StridedRows values = rows_of(layout.value_source(), tile);
+      const bool works = tile.keys() != 0 && has_rows();
       ptx::wait_copies<0>();
       ptx::sync_block();
       Score score[kStrips];
       if (tile.keys() != 0) {
-        copy_value(values, 0);
+        copy_value(tile, 0);
         ptx::commit_copies();
         hold_query();
-        if (has_rows) scores(score, 0);
+        if (works) scores(score, 0);
       }
       KeyTileNote next = {};
       more = take(next);
-      const StridedRows keys = rows_of(layout.key_source(), next);
       ptx::wait_copies<0>();
       ptx::sync_block();
       if (more) {
-        copy_key(keys, 0);
+        copy_key(next, 0);
         ptx::commit_copies();
       }
-      if (tile.keys() != 0 && has_rows) {
+      if (works) {
         softmax.load_columns(tile);
-        follow_maximum(score, tile);
-        first_tile = false;
+        to_probabilities(score, tile, 0);
         products(score, 0);
       }
       tile = next;
     }
   }
 
-  __device__ __forceinline__ void whole_step(KeyTileNote tile, u32 stage) {
-    Score score[kStrips];
-    softmax.load_columns(tile);
-    hold_query();
-    bool follows = !kTriesReference || first_tile || !softmax.is_whole(tile);
-#pragma unroll 1
-    for (bool done = false; !done;) {
-      scores(score, stage);
-      if (follows) {
-        follow_maximum(score, tile);
-        done = true;
-      } else {
-        done = softmax.try_reference(score, tile);
-        follows = true;
-      }
-    }
+  /// Tries the reference where that is allowed; keys are still there to make the scores again.
+  __device__ __forceinline__ void to_probabilities(Score (&score)[kStrips], KeyTileNote tile,
+                                                   u32 stage) {
+    const bool tries = kTriesReference && !first_tile && softmax.is_whole(tile);
     first_tile = false;
-    products(score, stage);
+    if (tries) {
+      if (softmax.try_reference(score, tile)) return;
+      scores(score, stage);
+    }
+    follow_maximum(score, tile);
   }
 
   __device__ __forceinline__ void follow_maximum(Score (&score)[kStrips], KeyTileNote tile) {
@@ -282,31 +296,41 @@ struct PortableForward {
         .run(layout.query(), from, {s.column * kBytes, params.head_dim});
   }
 
+  /// Of columns [first_column, all_columns) of the item's keys or values.
   __device__ __forceinline__ TileSource source(const void* base, const TensorStrides& s,
-                                               i64 column) const {
+                                               i32 all_columns, i32 first_column) const {
     constexpr i64 kBytes = kElementBytes<Element>;
-    const i64 offset = rows.key_batch() * s.batch + rows.key_head() * s.head + column * s.column;
-    return {static_cast<const unsigned char*>(base) + offset * kBytes, s.row * kBytes};
+    const i64 offset =
+        rows.key_batch() * s.batch + rows.key_head() * s.head + first_column * s.column;
+    return {static_cast<const unsigned char*>(base) + offset * kBytes, s.row * kBytes,
+            s.column * kBytes, all_columns - first_column, 0};
   }
 
-  static __device__ __forceinline__ StridedRows rows_of(const TileSource& from, KeyTileNote tile) {
-    return {from.first + tile.kv_begin * from.row_bytes, from.row_bytes, tile.keys()};
+  template <class Tile>
+  static __device__ __forceinline__ void copy(ptx::SharedAddress to, const TileSource& from,
+                                              KeyTileNote tile) {
+    const StridedRows rows_of_tile = {from.first + tile.kv_begin * from.row_bytes, from.row_bytes,
+                                      tile.keys()};
+    Copy<Tile>(thread()).run(to, rows_of_tile, {from.column_bytes, from.columns});
   }
 
-  __device__ __forceinline__ void copy_key(const StridedRows& from, u32 stage) const {
-    Copy<KeyTile>(thread()).run(
-        layout.key(stage), from,
-        {params.key_strides.column * kElementBytes<Element>, params.head_dim});
+  __device__ __forceinline__ void copy_key(KeyTileNote tile, u32 stage) const {
+    copy<KeyTile>(layout.key(stage), layout.key_source(), tile);
   }
 
-  __device__ __forceinline__ void copy_value(const StridedRows& from, u32 stage) const {
-    Copy<ValueTile>(thread()).run(
-        layout.value(stage), from,
-        {params.value_strides.column * kElementBytes<Element>, params.value_dim - first_column});
+  __device__ __forceinline__ void copy_value(KeyTileNote tile, u32 stage) const {
+    copy<ValueTile>(layout.value(stage), layout.value_source(), tile);
+  }
+
+  __device__ __forceinline__ void copy_tile(KeyTileNote tile, u32 stage) const {
+    copy_key(tile, stage);
+    copy_value(tile, stage);
+    ptx::commit_copies();
   }
 
   __device__ __forceinline__ void store() const {
-    if (!has_rows) return;
+    if (!has_rows()) return;
+    const i32 first_column = first_value_column();
     const PortableStore<Variant> to = {params, rows, first_column,
                                        min(params.value_dim - first_column, Variant::kValueTile)};
 #pragma unroll
@@ -335,12 +359,7 @@ __device__ __forceinline__ void portable_forward(const PortableParams& params,
   const FragmentLane fragment = {static_cast<i32>(lane / 4), static_cast<i32>(lane % 4 * 2)};
   const PortableSoftmax<Variant, Mods> softmax = {bindings, params.scale, params.scale_log2,
                                                   fragment};
-  PortableForward<Variant, Mods>{params,
-                                 bindings,
-                                 layout,
-                                 rows,
-                                 static_cast<i32>(ptx::block_row_in_grid()) * Variant::kValueTile,
-                                 ptx::broadcast(thread / 32, 0),
+  PortableForward<Variant, Mods>{params, bindings, layout, rows, ptx::broadcast(thread / 32, 0),
                                  softmax}
       .run();
 }

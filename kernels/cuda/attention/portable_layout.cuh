@@ -52,6 +52,9 @@ struct TileSearch {
 struct TileSource {
   const unsigned char* first;
   i64 row_bytes;
+  i64 column_bytes;
+  i32 columns;  ///< that exist, from the block's first one on
+  i32 reserved;
 };
 
 template <class Variant>
