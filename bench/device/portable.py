@@ -124,7 +124,7 @@ def check_far(kernel, seed):
     scale = 1 / math.sqrt(kernel.e)
     kernel.prepare(q, k, v, out, lse, None, mods.bindings, scale)()
     torch.cuda.synchronize()
-    return judge(out.contiguous(), lse, q.contiguous(), k.contiguous(), v.contiguous(), mods, scale)
+    return judge(out.contiguous(), lse, q.contiguous(), k.contiguous(), v.contiguous(), mods, scale, tf32="tf32" in kernel.options)
 
 
 def peer_of(kernels, q, k, v, causal):
