@@ -34,22 +34,29 @@ def quoted(items, indent, width=96):
     return "\n".join(lines)
 
 
-def function(columns, tag, ptx_type, registers_a):
+def function(columns, tag, ptx_type, form):
     count = columns // 2
     outputs = [f'"+f"(d[{i}])' for i in range(count)]
     registers = [f"%{i}" for i in range(count)]
     kind = f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{ptx_type}.{ptx_type} "
-    if registers_a:
+    prefix = ""
+    if form == "registers_by_rows":
         signature = f"registers_by_rows({tag}, float (&d)[{count}], const u32* a, u64 b, u32 accumulate)"
         a_text = ", {" + ", ".join(f"%{count + i}" for i in range(4)) + "}"
         b_text, flag, tail = f"%{count + 4}", count + 5, "p, 1, 1, 1;"
         inputs = ['"r"(a[0])', '"r"(a[1])', '"r"(a[2])', '"r"(a[3])', '"l"(b)', '"r"(accumulate)']
+    elif form == "shared_by_rows":
+        prefix = "  template <int kARows>\n"
+        signature = f"shared_by_rows({tag}, float (&d)[{count}], u64 a, u64 b, u32 accumulate)"
+        a_text = f", %{count}"
+        b_text, flag, tail = f"%{count + 1}", count + 2, f"p, 1, 1, %{count + 3}, 1;"
+        inputs = ['"l"(a)', '"l"(b)', '"r"(accumulate)', '"n"(kARows)']
     else:
         signature = f"shared_by_columns({tag}, float (&d)[{count}], u64 a, u64 b, u32 accumulate)"
         a_text = f", %{count}"
         b_text, flag, tail = f"%{count + 1}", count + 2, "p, 1, 1, 0, 0;"
         inputs = ['"l"(a)', '"l"(b)', '"r"(accumulate)']
-    return f"""  static __device__ __forceinline__ void {signature} {{
+    return f"""{prefix}  static __device__ __forceinline__ void {signature} {{
     asm volatile(
         "{{ .reg .pred p; setp.ne.b32 p, %{flag}, 0; {kind}{{"
 {quoted(registers, "        ")}
@@ -62,7 +69,8 @@ def function(columns, tag, ptx_type, registers_a):
 
 
 def file_text(columns):
-    functions = "\n".join(function(columns, tag, ptx_type, a) for a in (False, True) for tag, ptx_type in ELEMENTS)
+    forms = ("shared_by_columns", "registers_by_rows", "shared_by_rows")
+    functions = "\n".join(function(columns, tag, ptx_type, form) for form in forms for tag, ptx_type in ELEMENTS)
     return f"""// Written by scripts/generate_wgmma.py; change that, not this.
 // d[64 x {columns}] (+)= a[64 x 16] b[16 x {columns}], fp32 accumulators in registers.
 #pragma once
@@ -74,7 +82,8 @@ namespace tilewright::cuda::ptx {{
 // clang-format off
 template <>
 struct Wgmma<{columns}> {{
-  /// a and b are shared-memory descriptors, both with the k dimension contiguous.
+  /// a and b are shared-memory descriptors. By columns: the k dimension of both is contiguous. By
+  /// rows: that of b runs along its rows, and that of a too where kARows is 1.
 {functions}}};
 // clang-format on
 

@@ -9,7 +9,8 @@ namespace tilewright::cuda::ptx {
 // clang-format off
 template <>
 struct Wgmma<16> {
-  /// a and b are shared-memory descriptors, both with the k dimension contiguous.
+  /// a and b are shared-memory descriptors. By columns: the k dimension of both is contiguous. By
+  /// rows: that of b runs along its rows, and that of a too where kARows is 1.
   static __device__ __forceinline__ void shared_by_columns(Bf16, float (&d)[8], u64 a, u64 b, u32 accumulate) {
     asm volatile(
         "{ .reg .pred p; setp.ne.b32 p, %10, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
@@ -52,6 +53,30 @@ struct Wgmma<16> {
         "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
         "+f"(d[7])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+  }
+
+  template <int kARows>
+  static __device__ __forceinline__ void shared_by_rows(Bf16, float (&d)[8], u64 a, u64 b, u32 accumulate) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.b32 p, %10, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7"
+        "}, %8, %9, p, 1, 1, %11, 1; }"
+        :
+        "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+        "+f"(d[7])
+        : "l"(a), "l"(b), "r"(accumulate), "n"(kARows));
+  }
+
+  template <int kARows>
+  static __device__ __forceinline__ void shared_by_rows(F16, float (&d)[8], u64 a, u64 b, u32 accumulate) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.b32 p, %10, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7"
+        "}, %8, %9, p, 1, 1, %11, 1; }"
+        :
+        "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+        "+f"(d[7])
+        : "l"(a), "l"(b), "r"(accumulate), "n"(kARows));
   }
 };
 // clang-format on
