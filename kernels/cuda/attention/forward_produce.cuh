@@ -9,41 +9,11 @@
 #include "attention/forward_layout.cuh"
 #include "attention/forward_params.cuh"
 #include "attention/forward_store.cuh"
+#include "attention/item_source.cuh"
 #include "attention/tile_walk.cuh"
-#include "ptx/global_memory.cuh"
+#include "tile/copy_tile.cuh"
 
 namespace tilewright::cuda {
-
-/// Hands out item indices: the block's own first, then from the global counter. One index is always
-/// fetched ahead.
-struct ItemSource {
-  const Schedule& schedule;
-  u32 lane;
-  u32 fetched = 0;
-
-  __device__ __forceinline__ i32 first() {
-    fetch();
-    return static_cast<i32>(ptx::block_in_grid());
-  }
-  __device__ __forceinline__ i32 next() {
-    const u32 index = ptx::broadcast(fetched, 0) + ptx::blocks_in_grid();
-    if (index < static_cast<u32>(schedule.items)) fetch();
-    return static_cast<i32>(index);
-  }
-  /// The last block to finish leaves the counters as it found them.
-  __device__ __forceinline__ void finish() const {
-    if (lane != 0) return;
-    const u32 last = ptx::blocks_in_grid() - 1;
-    if (ptx::count_up_wrapping(schedule.counters + 1, last) == last) {
-      ptx::store(schedule.counters, 0u);
-    }
-  }
-
- private:
-  __device__ __forceinline__ void fetch() {
-    if (lane == 0) fetched = ptx::count_up(schedule.counters);
-  }
-};
 
 template <class Variant, class Mods>
 struct ForwardProducer {
@@ -62,7 +32,7 @@ struct ForwardProducer {
   ptx::TensorCoordinate value_source = {};  ///< where it lies
 
   __device__ __forceinline__ void run() {
-    ItemSource source{params.schedule, lane};
+    ItemSource source{params.schedule.counters, params.schedule.items, lane};
     for (i32 index = source.first(); index < params.schedule.items; index = source.next()) {
       produce_item(decode_item<Layout::kQueryTile>(params.schedule, params.extents, index));
     }
@@ -118,7 +88,7 @@ struct ForwardProducer {
       layout.note(key_at.stage) = note;
       const ptx::Mbarrier full = layout.key_ring().full(key_at.stage);
       ptx::arrive_expect_bytes(full, Layout::KeyTile::kBytes);
-      copy_chunks<typename Layout::KeyTile>(layout.key(key_at.stage), &params.key, source, full);
+      copy_tile<typename Layout::KeyTile>(layout.key(key_at.stage), &params.key, source, full);
     }
     key_at.advance();
   }
@@ -129,8 +99,8 @@ struct ForwardProducer {
       layout.value_ring().wait_empty(value_at);
       const ptx::Mbarrier full = layout.value_ring().full(value_at.stage);
       ptx::arrive_expect_bytes(full, Layout::ValueTile::kBytes);
-      copy_chunks<typename Layout::ValueTile>(layout.value(value_at.stage), &params.value,
-                                              value_source, full);
+      copy_tile<typename Layout::ValueTile>(layout.value(value_at.stage), &params.value,
+                                            value_source, full);
     }
     value_at.advance();
     value_waits = false;
@@ -145,23 +115,11 @@ struct ForwardProducer {
         const ptx::Mbarrier full = layout.query_ring(w).full(query_at.stage);
         ptx::arrive_expect_bytes(full, Layout::QueryTile::kBytes);
         const i32 row = item.q_begin + static_cast<i32>(w) * kWarpgroupRows;
-        copy_chunks<typename Layout::QueryTile>(layout.query(query_at.stage, w), &params.query,
-                                                {0, row, item.head, item.batch}, full);
+        copy_tile<typename Layout::QueryTile>(layout.query(query_at.stage, w), &params.query,
+                                              {0, row, item.head, item.batch}, full);
       }
     }
     query_at.advance();
-  }
-
-  template <class Tile>
-  static __device__ __forceinline__ void copy_chunks(ptx::SharedAddress to,
-                                                     const ptx::TensorMap* map,
-                                                     ptx::TensorCoordinate source,
-                                                     ptx::Mbarrier full) {
-#pragma unroll
-    for (int chunk = 0; chunk < Tile::kChunks; ++chunk) {
-      source.column = chunk * kChunkColumns;
-      ptx::copy_box(to + chunk * Tile::kChunkBytes, map, source, full);
-    }
   }
 
   __device__ __forceinline__ void end_stream() {

@@ -5,7 +5,7 @@
 
 #include "attention/finished_rows.cuh"
 #include "attention/forward_params.cuh"
-#include "ptx/global_memory.cuh"
+#include "tile/store_row.cuh"
 
 namespace tilewright::cuda {
 
@@ -13,22 +13,13 @@ namespace tilewright::cuda {
 template <class Element, int kValueDim>
 __device__ __forceinline__ void store_row(const Accumulator<kValueDim>& out, int slot, float factor,
                                           u16* row, bool inside) {
-  constexpr int kGroups = kValueDim / 8;
-  const u32 t = ptx::thread_in_block() % 4;
-#pragma unroll
-  for (int first = 0; first < kGroups; first += 4) {
-    u32 word[4];
-#pragma unroll
-    for (int g = 0; g < 4; ++g) {
-      const int e = 4 * min(first + g, kGroups - 1) + 2 * slot;
-      // A row without live pairs is exactly 0 whatever the products hold.
-      word[g] = factor == 0.0f
-                    ? 0u
-                    : ptx::pack(Element{}, out.value[e] * factor, out.value[e + 1] * factor);
-    }
-    const ptx::Words4 mine = transpose_in_quad({word[0], word[1], word[2], word[3]}, t);
-    if (inside && first + static_cast<int>(t) < kGroups) ptx::store(row + (first + t) * 8, mine);
-  }
+  // A row without live pairs is exactly 0 whatever the products hold.
+  const auto word = [&](int group) {
+    const int e = 4 * group + 2 * slot;
+    return factor == 0.0f ? 0u
+                          : ptx::pack(Element{}, out.value[e] * factor, out.value[e + 1] * factor);
+  };
+  store_row_groups<kValueDim / 8>(word, row, inside ? kValueDim / 8 : 0);
 }
 
 template <class Variant>
