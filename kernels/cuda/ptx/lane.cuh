@@ -103,4 +103,7 @@ __device__ __forceinline__ u32 highest_bit(u32 bits) {
   return index;
 }
 
+/// Index of the lowest set bit; `bits` is not zero.
+__device__ __forceinline__ u32 lowest_bit(u32 bits) { return highest_bit(bits & (0u - bits)); }
+
 }  // namespace tilewright::cuda::ptx

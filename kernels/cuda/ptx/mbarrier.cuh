@@ -35,6 +35,16 @@ __device__ __forceinline__ void arrive(Mbarrier barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier.address.bytes) : "memory");
 }
 
+/// Arrives where `predicate` holds, without a branch: a warp that issues matrix instructions next
+/// must not come apart here.
+__device__ __forceinline__ void arrive_if(bool predicate, Mbarrier barrier) {
+  asm volatile(
+      "{ .reg .pred p; setp.ne.u32 p, %1, 0; @p mbarrier.arrive.shared::cta.b64 _, [%0]; }" ::"r"(
+          barrier.address.bytes),
+      "r"(static_cast<u32>(predicate))
+      : "memory");
+}
+
 /// Arrives and announces how many bytes of asynchronous copies the phase still has to receive.
 __device__ __forceinline__ void arrive_expect_bytes(Mbarrier barrier, u32 bytes) {
   asm volatile(

@@ -30,4 +30,7 @@ __device__ __forceinline__ void matrix_wait() {
 __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value)::"memory"); }
 __device__ __forceinline__ void pin(u32& value) { asm volatile("" : "+r"(value)::"memory"); }
 
+/// Gives a register a value that nobody reads: what it held is not needed behind this point.
+__device__ __forceinline__ void forget(float& value) { asm volatile("" : "=f"(value)); }
+
 }  // namespace tilewright::cuda::ptx

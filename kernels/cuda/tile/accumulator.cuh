@@ -61,6 +61,12 @@ struct Accumulator {
 #pragma unroll
     for (int e = 0; e < kElements; ++e) ptx::pin(value[e]);
   }
+
+  /// The next matrix instruction overwrites the values.
+  __device__ __forceinline__ void forget() {
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) ptx::forget(value[e]);
+  }
 };
 
 }  // namespace tilewright::cuda

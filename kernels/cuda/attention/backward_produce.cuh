@@ -1,0 +1,172 @@
+// The producer warp: takes items, classifies query tiles of all their streams and keeps the copy
+// engine ahead of the consumers.
+//
+// Copies are issued in the order Q0 K dO0 V Q1 dO1 ...: the first query tile of an item need not
+// wait until the keys of the item before are done with. Every Q brings its rows' minus_lse, every
+// dO their delta.
+#pragma once
+
+#include "attention/backward_layout.cuh"
+#include "attention/backward_params.cuh"
+#include "attention/item_source.cuh"
+#include "attention/query_walk.cuh"
+#include "ptx/bulk_copy.cuh"
+#include "tile/copy_tile.cuh"
+
+namespace tilewright::cuda {
+
+/// Where a query tile comes from.
+struct StreamTile {
+  QueryTileRef tile;
+  i32 batch;
+  i32 head;
+  bool new_stream;
+};
+
+/// The query tiles of all streams of an item, one after the other.
+template <class Variant, class Mods>
+struct StreamWalk {
+  using Walk = QueryWalk<BackwardLayout<Variant>, Variant::kDeterministic, Mods>;
+
+  const Extents& extents;
+  Walk walk;
+  i32 stream = 0;  ///< the next one to start
+  i32 batch = 0, head = 0;
+
+  __device__ __forceinline__ StreamTile first(const BackwardItem& item, u32 lane) {
+    stream = item.stream_begin;
+    return next_stream(item, lane);
+  }
+  __device__ __forceinline__ StreamTile next(const BackwardItem& item, u32 lane) {
+    const QueryTileRef tile = walk.next(lane);
+    if (tile.valid) return {tile, batch, head, false};
+    return next_stream(item, lane);
+  }
+
+ private:
+  __device__ __forceinline__ StreamTile next_stream(const BackwardItem& item, u32 lane) {
+    while (stream < item.stream_end) {
+      const i32 above = stream / extents.group_heads;
+      batch = extents.kv_batches == 1 ? above : item.kv_batch;
+      head = item.kv_head * extents.group_heads + stream - above * extents.group_heads;
+      ++stream;
+      walk.start(item, batch, head);
+      const QueryTileRef tile = walk.next(lane);
+      if (tile.valid) return {tile, batch, head, true};
+    }
+    return {{0, 0, false, false}, 0, 0, false};
+  }
+};
+
+template <class Variant, class Mods>
+struct BackwardProducer {
+  using Layout = BackwardLayout<Variant>;
+
+  const BackwardParams& params;
+  const typename Mods::Bindings& bindings;
+  Layout layout;
+  u32 lane;
+  RingPosition<1> kv_at{};
+  RingPosition<Layout::kQueryStages> query_at{};
+  RingPosition<Layout::kGradStages> grad_at{};
+  RingPosition<Layout::kItemSlots> item_at{};
+
+  __device__ __forceinline__ void run() {
+    ItemSource source{params.schedule.counters, params.schedule.items, lane};
+    for (i32 index = source.first(); index < params.schedule.items; index = source.next()) {
+      produce_item(decode_backward_item<Layout::kKeyTile>(params.schedule, params.extents, index));
+    }
+    send_note({0, 0, QueryNote::kEndsStream, 0});
+    source.finish();
+  }
+
+  __device__ __forceinline__ void produce_item(const BackwardItem& item) {
+    if (lane == 0) {
+      layout.item_ring().wait_empty(item_at);
+      layout.item(item_at.stage) = item;
+    }
+    item_at.advance();
+    StreamWalk<Variant, Mods> walk{params.extents, {bindings, params.extents.query_rows}};
+    StreamTile tile = walk.first(item, lane);
+    if (!tile.tile.valid) {
+      send_note({0, 0, QueryNote::kFirst | QueryNote::kLast | QueryNote::kNothing, 0});
+      return;
+    }
+    bool first = true;
+    while (tile.tile.valid) {
+      const StreamTile following = walk.next(item, lane);
+      const u32 flags = (first ? QueryNote::kFirst : 0) |
+                        (following.tile.valid ? 0 : QueryNote::kLast) |
+                        (tile.new_stream ? QueryNote::kNewStream : 0) |
+                        (tile.tile.partial ? QueryNote::kPartial : 0);
+      if (lane == 0) copy(item, tile, flags);
+      query_at.advance();
+      grad_at.advance();
+      tile = following;
+      first = false;
+    }
+    kv_at.advance();
+  }
+
+  __device__ __forceinline__ void copy(const BackwardItem& item, const StreamTile& from,
+                                       u32 flags) {
+    const bool first = flags & QueryNote::kFirst;
+    const i32 stream = from.batch * params.extents.query_heads + from.head;
+    const i64 row =
+        static_cast<i64>(stream) * params.q_tiles * Layout::kQueryTile + from.tile.q_begin;
+    const ptx::TensorCoordinate keys = {0, item.kv_begin, item.kv_head, item.kv_batch};
+    const ptx::TensorCoordinate queries = {0, from.tile.q_begin, from.head, from.batch};
+    copy_query(queries, {from.tile.q_begin, stream, flags, from.tile.turn}, params.minus_lse + row);
+    if (first) copy_key(keys);
+    copy_d_out(queries, params.delta + row);
+    if (first) copy_value(keys);
+  }
+
+  __device__ __forceinline__ void copy_key(ptx::TensorCoordinate source) {
+    layout.key_ring().wait_empty(kv_at);
+    const ptx::Mbarrier full = layout.key_ring().full(kv_at.stage);
+    ptx::arrive_expect_bytes(full, Layout::KeyTile::kBytes);
+    copy_tile<typename Layout::KeyTile>(layout.key(), &params.key, source, full);
+  }
+
+  __device__ __forceinline__ void copy_value(ptx::TensorCoordinate source) {
+    layout.value_ring().wait_empty(kv_at);
+    const ptx::Mbarrier full = layout.value_ring().full(kv_at.stage);
+    ptx::arrive_expect_bytes(full, Layout::ValueTile::kBytes);
+    copy_tile<typename Layout::ValueTile>(layout.value(), &params.value, source, full);
+  }
+
+  __device__ __forceinline__ void copy_query(ptx::TensorCoordinate source, QueryNote note,
+                                             const float* minus_lse) {
+    layout.query_ring().wait_empty(query_at);
+    layout.note(query_at.stage) = note;
+    const ptx::Mbarrier full = layout.query_ring().full(query_at.stage);
+    ptx::arrive_expect_bytes(full, Layout::QueryTile::kBytes + Layout::kRowBytes);
+    copy_tile<typename Layout::QueryTile>(layout.query(query_at.stage), &params.query, source,
+                                          full);
+    ptx::copy_bytes(layout.minus_lse(query_at.stage), minus_lse, Layout::kRowBytes, full);
+  }
+
+  __device__ __forceinline__ void copy_d_out(ptx::TensorCoordinate source, const float* delta) {
+    layout.grad_ring().wait_empty(grad_at);
+    const ptx::Mbarrier full = layout.grad_ring().full(grad_at.stage);
+    ptx::arrive_expect_bytes(full, Layout::GradTile::kBytes + Layout::kRowBytes);
+    copy_tile<typename Layout::GradTile>(layout.d_out(grad_at.stage), &params.d_out, source, full);
+    ptx::copy_bytes(layout.delta(grad_at.stage), delta, Layout::kRowBytes, full);
+  }
+
+  /// A note without a tile.
+  __device__ __forceinline__ void send_note(QueryNote note) {
+    if (lane == 0) {
+      layout.query_ring().wait_empty(query_at);
+      layout.note(query_at.stage) = note;
+      ptx::arrive(layout.query_ring().full(query_at.stage));
+      layout.grad_ring().wait_empty(grad_at);
+      ptx::arrive(layout.grad_ring().full(grad_at.stage));
+    }
+    query_at.advance();
+    grad_at.advance();
+  }
+};
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,129 @@
+// Which query tiles of a stream see an item's keys: the walk of tile_walk.cuh from the other side,
+// ascending. Without a mask, items of different keys begin at different query tiles and wrap
+// around, so that blocks which run at the same time do not add to the same dQ; not where additions
+// have a fixed order.
+#pragma once
+
+#include "attention/backward_item.cuh"
+#include "attention/mods_contract.cuh"
+#include "ptx/lane.cuh"
+#include "ptx/numbers.cuh"
+
+namespace tilewright::cuda {
+
+/// A tile of which some row sees the item's keys.
+struct QueryTileRef {
+  i32 q_begin;
+  u32 turn;  ///< 1 + the key tile that adds to it before this one does, 0 if none
+  bool partial;
+  bool valid;  ///< false: the walk is over
+};
+
+template <class Layout, bool kOrdered, class Mods>
+struct QueryWalk {
+  static constexpr i32 kQueryTile = Layout::kQueryTile;
+  static constexpr i32 kKeyTile = Layout::kKeyTile;
+
+  const typename Mods::Bindings& bindings;
+  typename Mods::Head head;
+  i32 q_rows, kv_begin, kv_end;
+  bool keys_cut;  ///< the key tile is not whole
+  i32 tiles;
+  i32 next_block = 0;  ///< of 32 groups of 32 tiles; without a mask the tiles walked so far
+  i32 group = 0;
+  u32 live_groups = 0;
+  u32 live_tiles = 0;
+  u32 partial_tiles = 0;
+  u32 lane_turn = 0;  ///< of this lane's tile of the group
+
+  __device__ __forceinline__ QueryWalk(const typename Mods::Bindings& bound, i32 rows)
+      : bindings(bound), q_rows(rows), tiles((rows + kQueryTile - 1) / kQueryTile) {}
+
+  __device__ __forceinline__ void start(const BackwardItem& item, i32 batch, i32 query_head) {
+    head = Mods::head(bindings, batch, query_head);
+    kv_begin = item.kv_begin;
+    kv_end = item.kv_end;
+    keys_cut = item.kv_end - item.kv_begin < kKeyTile;
+    next_block = 0;
+    live_groups = live_tiles = 0;
+  }
+
+  /// Called by the whole warp.
+  __device__ __forceinline__ QueryTileRef next(u32 lane) {
+    if constexpr (!Mods::kHasMaskMod) {
+      return next_of_all();
+    } else {
+      return next_live(lane);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ QueryTileRef next_of_all() {
+    if (next_block == tiles) return {0, 0, false, false};
+    const i32 key_tile = kv_begin / kKeyTile;
+    const i32 start = kOrdered ? 0 : kv_begin / kQueryTile % tiles;
+    const i32 at = next_block + start < tiles ? next_block + start : next_block + start - tiles;
+    ++next_block;
+    const bool rows_cut = (at + 1) * kQueryTile > q_rows;
+    return {at * kQueryTile, static_cast<u32>(key_tile), keys_cut || rows_cut, true};
+  }
+
+  __device__ __forceinline__ QueryTileRef next_live(u32 lane) {
+    while (live_tiles == 0) {
+      while (live_groups == 0) {
+        if (next_block * 1024 >= tiles) return {0, 0, false, false};
+        look_at_block(lane);
+      }
+      look_at_group(lane);
+    }
+    const u32 index = ptx::lowest_bit(live_tiles);
+    live_tiles ^= 1u << index;
+    const i32 tile = group * 32 + static_cast<i32>(index);
+    const u32 turn = kOrdered ? ptx::broadcast(lane_turn, index) : 0;
+    return {tile * kQueryTile, turn, (partial_tiles >> index & 1) != 0, true};
+  }
+
+  __device__ __forceinline__ void look_at_block(u32 lane) {
+    const i32 first_group = next_block * 32 + static_cast<i32>(lane);
+    const TileClass found = classify(first_group * 32 * kQueryTile, 32 * kQueryTile);
+    live_groups = ptx::ballot(found != TileClass::kEmpty);
+    ++next_block;
+  }
+
+  __device__ __forceinline__ void look_at_group(u32 lane) {
+    const u32 index = ptx::lowest_bit(live_groups);
+    live_groups ^= 1u << index;
+    group = (next_block - 1) * 32 + static_cast<i32>(index);
+    const i32 first = (group * 32 + static_cast<i32>(lane)) * kQueryTile;
+    const TileClass found = classify(first, kQueryTile);
+    live_tiles = ptx::ballot(found != TileClass::kEmpty);
+    partial_tiles = ptx::ballot(found == TileClass::kPartial);
+    if constexpr (kOrdered) lane_turn = found == TileClass::kEmpty ? 0 : turn_at(first);
+  }
+
+  /// The class of query rows [first, first + count), as far as they exist.
+  __device__ __forceinline__ TileClass classify(i32 first, i32 count) const {
+    if (first >= q_rows) return TileClass::kEmpty;
+    const i32 end = min(first + count, q_rows);
+    const typename Mods::Band band = Mods::band(bindings, head, first, end);
+    const TileClass result = Mods::classify(bindings, head, band, {first, end, kv_begin, kv_end});
+    const bool cut = keys_cut || end - first < count;
+    return cut && result == TileClass::kFull ? TileClass::kPartial : result;
+  }
+
+  /// Looks for the key tile before this one that the rows of a query tile see.
+  __device__ __forceinline__ u32 turn_at(i32 first) const {
+    const i32 end = min(first + kQueryTile, q_rows);
+    const typename Mods::Band band = Mods::band(bindings, head, first, end);
+    const auto sees = [&](i32 begin, i32 stop) {
+      return Mods::classify(bindings, head, band, {first, end, begin, stop}) != TileClass::kEmpty;
+    };
+    if (kv_begin == 0 || !sees(0, kv_begin)) return 0;
+    for (i32 begin = kv_begin - kKeyTile; begin >= 0; begin -= kKeyTile) {
+      if (sees(begin, begin + kKeyTile)) return static_cast<u32>(begin / kKeyTile + 1);
+    }
+    return 0;
+  }
+};
+
+}  // namespace tilewright::cuda

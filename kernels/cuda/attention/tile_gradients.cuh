@@ -1,0 +1,214 @@
+// From S^T and dP^T of a tile to P^T and dS^T: mods, masks, softmax and its derivative, on
+// fragments whose rows are keys and whose columns are queries.
+//
+//   P = 2^(log2(e) T - lse log2(e)), dT = P (dP - delta), dS = dT dT/dS; 0 by selection where dead.
+#pragma once
+
+#include "attention/backward_layout.cuh"
+#include "attention/backward_params.cuh"
+#include "attention/live_pairs.cuh"
+#include "ptx/vector_memory.cuh"
+
+namespace tilewright::cuda {
+
+/// A tile as its arithmetic sees it: what the producer said of it, and its queries' numbers.
+struct TileSite {
+  const QueryNote& note;
+  const BackwardItem& item;
+  ptx::SharedAddress minus_lse;
+  ptx::SharedAddress delta;
+};
+
+template <class Variant, class Mods, class Gradient>
+struct TileGradients {
+  using Layout = BackwardLayout<Variant>;
+  static constexpr int kColumns = Layout::kScoreColumns;
+  using Score = Accumulator<kColumns>;
+  using Live = LivePairs<Mods, Gradient, kColumns>;
+  /// The derivative of score_mod looks at the score, which P would overwrite.
+  static constexpr bool kNeedsScore = Gradient::kHasScoreGradient;
+
+  const BackwardParams& params;
+  const typename Mods::Bindings& bindings;
+  FragmentLane lane;
+  u32 warpgroup;
+  KeysOfThread<Mods> keys;
+
+  __device__ __forceinline__ void start_item(const BackwardItem& item) {
+    keys.first_key = item.kv_begin + Layout::first_key_row(warpgroup) + lane.first_row;
+    keys.q_rows = params.extents.query_rows;
+  }
+
+  /// Before the first tile of a stream.
+  __device__ __forceinline__ void start_stream(const BackwardItem& item, i32 stream) {
+    const i32 batch = stream / params.extents.query_heads;
+    keys.load(bindings, batch, stream - batch * params.extents.query_heads, item.kv_end);
+  }
+
+  /// score := P^T. Not for variants that need the score.
+  __device__ __forceinline__ void to_probabilities(Score& score, const TileSite& tile) const {
+    if (tile.note.partial()) {
+      exponentiate<true>(score, tile);
+    } else {
+      exponentiate<false>(score, tile);
+    }
+  }
+
+  /// d_probability := dS^T, given P^T; where the score is needed score := P^T too, given S^T.
+  __device__ __forceinline__ void to_gradients(Score& score, Score& d_probability,
+                                               const TileSite& tile) const {
+    if constexpr (kNeedsScore) {
+      if (tile.note.partial()) {
+        differentiate<true>(score, d_probability, tile);
+      } else {
+        differentiate<false>(score, d_probability, tile);
+      }
+    } else if (tile.note.partial()) {
+      subtract<true>(score, d_probability, tile.delta);
+    } else {
+      subtract<false>(score, d_probability, tile.delta);
+    }
+  }
+
+ private:
+  /// The query of the warpgroup's first column.
+  __device__ __forceinline__ i32 first_row(const QueryNote& note) const {
+    return note.q_begin + Layout::first_query(warpgroup);
+  }
+
+  /// The thread's two columns of group g in a row of fp32 values, one per query of the tile.
+  __device__ __forceinline__ ptx::Floats2 columns(ptx::SharedAddress row, int g) const {
+    return ptx::load_shared_pair(
+        row + static_cast<u32>(4 * (Layout::first_query(warpgroup) + lane.first_column + 8 * g)));
+  }
+
+  template <bool kMasked>
+  __device__ __forceinline__ void exponentiate(Score& score, const TileSite& tile) const {
+    const float dead = ptx::float_of(0xff800000u);
+    Live live;
+    if (kMasked) live.find(bindings, keys, lane, first_row(tile.note), tile.item.kv_end);
+    typename Mods::Diagonal above[2];
+    start_diagonals(tile.note, above);
+#pragma unroll
+    for (int g = 0; g < kColumns / 8; ++g) {
+      const ptx::Floats2 pair = columns(tile.minus_lse, g);
+#pragma unroll
+      for (int low = 0; low < 2; ++low) {
+        const Query at = query(tile.note, g, low, low == 0 ? pair.x : pair.y, above[low]);
+#pragma unroll
+        for (int slot = 0; slot < kRowsPerThread; ++slot) {
+          const int e = 4 * g + 2 * slot + low;
+          float x = exponent(at, slot, score.value[e]);
+          if (kMasked) x = live.at(e) ? x : dead;
+          score.value[e] = ptx::exp2_fast(x);
+        }
+        above[low] = at.diagonal[0];
+      }
+    }
+  }
+
+  /// Where the probability is 0 the gradient is, whatever dP holds: in a masked tile these are the
+  /// dead pairs.
+  template <bool kMasked>
+  __device__ __forceinline__ void subtract(const Score& probability, Score& d_probability,
+                                           ptx::SharedAddress delta) const {
+#pragma unroll
+    for (int g = 0; g < kColumns / 8; ++g) {
+      const ptx::Floats2 pair = columns(delta, g);
+#pragma unroll
+      for (int e = 4 * g; e < 4 * g + 4; ++e) {
+        const float d =
+            probability.value[e] * (d_probability.value[e] - (e % 2 == 0 ? pair.x : pair.y));
+        d_probability.value[e] = kMasked && probability.value[e] == 0.0f ? 0.0f : d;
+      }
+    }
+  }
+
+  /// Both at once.
+  template <bool kMasked>
+  __device__ __forceinline__ void differentiate(Score& score, Score& d_probability,
+                                                const TileSite& tile) const {
+    Live live;
+    if (kMasked) live.find(bindings, keys, lane, first_row(tile.note), tile.item.kv_end);
+    typename Mods::Diagonal above[2];
+    start_diagonals(tile.note, above);
+#pragma unroll
+    for (int g = 0; g < kColumns / 8; ++g) {
+      const ptx::Floats2 shift = columns(tile.minus_lse, g);
+      const ptx::Floats2 sums = columns(tile.delta, g);
+#pragma unroll
+      for (int low = 0; low < 2; ++low) {
+        const Query at = query(tile.note, g, low, low == 0 ? shift.x : shift.y, above[low]);
+#pragma unroll
+        for (int slot = 0; slot < kRowsPerThread; ++slot) {
+          const int e = 4 * g + 2 * slot + low;
+          const ScoreSite<Mods> site = score_site(at, slot, score.value[e], 0.0f);
+          float score_log2 = score.value[e] * params.scale_log2;
+          if constexpr (Mods::kHasScoreMod) score_log2 = Mods::exponent(bindings, site);
+          const bool dead = kMasked && !live.at(e);
+          const float p = dead ? 0.0f : ptx::exp2_fast(score_log2 + at.minus_reference);
+          const float d_modified = p * (d_probability.value[e] - (low == 0 ? sums.x : sums.y));
+          const GradientSite<Mods> gradient = {d_modified, score_log2, site};
+          const float d = Gradient::d_score(bindings, gradient);
+          score.value[e] = p;
+          d_probability.value[e] = p == 0.0f ? 0.0f : d;
+        }
+        above[low] = at.diagonal[0];
+      }
+    }
+  }
+
+  /// A column of the fragment: what its two scores have in common.
+  struct Query {
+    i32 i;
+    float minus_reference;
+    typename Mods::Row row;
+    typename Mods::Diagonal diagonal[kRowsPerThread];
+  };
+
+  /// Row slot 1 lies 8 keys below slot 0, so it meets the diagonal that slot 0 met 8 queries
+  /// before.
+  __device__ __forceinline__ void start_diagonals(const QueryNote& note,
+                                                  typename Mods::Diagonal (&above)[2]) const {
+    if constexpr (Mods::kHasScoreMod) {
+      const i32 i = first_row(note) + lane.first_column;
+#pragma unroll
+      for (int low = 0; low < 2; ++low) {
+        above[low] = Mods::diagonal(bindings, keys.head, i + low - 8 - keys.first_key);
+      }
+    }
+  }
+
+  __device__ __forceinline__ Query query(const QueryNote& note, int g, int low,
+                                         float minus_reference,
+                                         const typename Mods::Diagonal& above) const {
+    Query at;
+    at.i = first_row(note) + lane.first_column + 8 * g + low;
+    at.minus_reference = minus_reference;
+    if constexpr (Mods::kHasScoreMod) {
+      at.row = keys.row(bindings, at.i);
+      at.diagonal[0] = Mods::diagonal(bindings, keys.head, at.i - keys.first_key);
+      at.diagonal[1] = above;
+    }
+    return at;
+  }
+
+  __device__ __forceinline__ ScoreSite<Mods> score_site(const Query& at, int slot, float product,
+                                                        float minus_reference) const {
+    const PairIndex pair = {at.i, keys.first_key + 8 * slot, keys.first_key,
+                            static_cast<float>(8 * slot)};
+    return {product,           params.scale,      params.scale_log2,
+            minus_reference,   keys.head,         at.row,
+            keys.column[slot], at.diagonal[slot], pair};
+  }
+
+  __device__ __forceinline__ float exponent(const Query& at, int slot, float product) const {
+    if constexpr (!Mods::kHasScoreMod) {
+      return ptx::fused(product, params.scale_log2, at.minus_reference);
+    } else {
+      return Mods::exponent(bindings, score_site(at, slot, product, at.minus_reference));
+    }
+  }
+};
+
+}  // namespace tilewright::cuda
