@@ -15,10 +15,10 @@
 // Tensors    query, key, value, d_out: bf16 or fp16, global, by tensor map; minus_lse, delta fp32,
 //            global; d_query_sums fp32, global, by vector additions in memory; d_key, d_value in
 //            the element type, global, stored from registers (or fp32 partial results).
-// Memory     shared: key and value tile, kQueryStages query, kGradStages dO and
-//            two dS tiles (two P tiles where keys are not split), their rows' numbers, notes, barriers;
-//            registers a thread, 128 keys, M queries: dK E/2, dV Ev/2, S and dP M/2 each, P and dS
-//            M/4 each, dQ E/4 (M = 128: E/2).
+// Memory     shared: key and value tile, kQueryStages query, kGradStages dO and two dS tiles (two P
+//            tiles where keys are not split), their rows' numbers, notes, barriers; registers a
+//            thread, 128 keys, M queries: dK E/2, dV Ev/2, S and dP M/2 each, P and dS M/4 each, dQ
+//            E/4 (M = 128: E/2).
 // Barriers   key, value, query, dO full   producer lane 0 and the copied bytes -> consumers   1
 //            the same, empty              consumers, a lane per warp -> producer              8
 //            item empty                   consumers after their store -> producer             8
