@@ -111,8 +111,9 @@ void EmittedCase::check_pairs(const HostPrograms& batch, HostBlock& block, int p
       const bool live = interpreter.mask(at);
       ASSERT_EQ(results[k].mask != 0, live)
           << "b h q kv " << at.b << " " << at.h << " " << at.q << " " << at.kv;
-      if (results[k].intervals >= 0)
+      if (results[k].intervals >= 0) {
         ASSERT_EQ(results[k].intervals != 0, live) << at.q << " " << at.kv;
+      }
       if (!live) continue;
       const double want = interpreter.score(score, at);
       const double plain = interpreter.score_f32(static_cast<float>(score), at);
