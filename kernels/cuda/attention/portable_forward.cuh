@@ -70,10 +70,11 @@ struct PortableForward {
   static constexpr bool kTriesReference =
       Variant::kTriesReference && kTwoStages && !Variant::kTracksMaximum;
   template <class Tile>
-  using Copy = RowCopy<Tile, Layout::kThreads, Variant::kCopyBytes>;
+  using Copy = RowCopy<Tile, Layout::kThreads, Variant::kCopyBytes, kTwoStages>;
   /// The first warp looks for key tiles while the others copy the query.
   static constexpr int kSearchThreads = Variant::kWarps > 1 ? 32 : 0;
-  using QueryCopy = RowCopy<QueryTile, Layout::kThreads - kSearchThreads, Variant::kCopyBytes>;
+  using QueryCopy =
+      RowCopy<QueryTile, Layout::kThreads - kSearchThreads, Variant::kCopyBytes, kTwoStages>;
 
   const PortableParams& params;
   const typename Mods::Bindings& bindings;

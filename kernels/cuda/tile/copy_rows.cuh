@@ -36,8 +36,10 @@ struct RowColumns {
 };
 
 /// By kThreads threads, of which this one is `thread`. `rows` is a StridedRows or has the same
-/// functions.
-template <class Tile, int kThreads, int kCopyBytes>
+/// functions. kInBursts: whole tiles are copied without sizes, one copy right after the other. That
+/// costs a quarter of the instructions, but a burst fills the queue that matrix loads go through
+/// too: not in front of a product.
+template <class Tile, int kThreads, int kCopyBytes, bool kInBursts>
 struct RowCopy {
   static constexpr int kPieces = Tile::kColumns * Tile::kElement / kCopyBytes;
   /// Threads that share a row, a power of two so that a thread keeps its columns from row to row.
@@ -58,7 +60,7 @@ struct RowCopy {
       by_4_bytes(tile, rows, of);
     } else if constexpr (kCopyBytes == 2) {
       by_elements(tile, rows, of);
-    } else if (rows.has(Tile::kRows - 1) && of.columns >= Tile::kColumns) {
+    } else if (kInBursts && rows.has(Tile::kRows - 1) && of.columns >= Tile::kColumns) {
       by_16_bytes<true>(tile, rows, of);
     } else {
       by_16_bytes<false>(tile, rows, of);
