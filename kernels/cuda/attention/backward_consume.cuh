@@ -1,12 +1,13 @@
 // A consumer warpgroup: its half of every tile of an item.
 //
-// The order of a step keeps matrix instructions in flight under everything else: P of a tile is
-// made under dK of the tile before and under its own dP, dS under nothing of its own but under the
-// other warpgroup's products, dQ is added to memory under S of the next tile and dK.
+// The order of a step keeps matrix instructions in flight under everything else; the products of
+// the other warpgroup fill what is left. Two query stages, and more (dK runs on):
 //
-//   in flight   S(n) dK(n-1) dP(n) | dK(n-1) dP(n) | -        | dV(n) | dV dQ(n) S(n+1) dK(n) | S
-//   dK doing       wait S(n)          | P(n)          | dS, pack | sync  | wait dV, dQ           |
-//   add dQ
+//   in flight  dK dP' | -       | dV | dV dQ | dQ S' dK   | dK     |
+//   doing      P'     | dS pack | -  | sync  | wait dQ S' | add dQ | issue dP'
+//
+//   in flight  dP' dK | dK | -    | dV | dV dQ | dQ S'      | -      |
+//   doing      P'     | dS | pack | -  | sync  | wait dQ S' | add dQ | issue dP' dK
 #pragma once
 
 #include "attention/key_gradient_store.cuh"
@@ -89,13 +90,20 @@ struct BackwardConsumer {
       // Behind the last tile this makes scores that nobody reads: a product issued in a branch
       // would keep all products from overlapping.
       issue_scores();
-      issue_key_product(step);
+      if constexpr (!Layout::kKeyProductRunsOn) issue_key_product(step);
       finish_query(step);
       if (last) break;
       issue_d_probability();
+      if constexpr (Layout::kKeyProductRunsOn) issue_key_product(step);
       make_probabilities();
-      finish_products(step);
+      if constexpr (Layout::kKeyProductRunsOn) {
+        ptx::matrix_wait<1>();
+        d_probability.pin();
+      } else {
+        finish_products(step, true);
+      }
     }
+    if constexpr (Layout::kKeyProductRunsOn) issue_key_product(at.steps);
     finish_item();
   }
 
@@ -108,18 +116,19 @@ struct BackwardConsumer {
     }
   }
 
-  /// Waits for dK of the tile of `step` and dP of the next.
-  __device__ __forceinline__ void finish_products(u32 step) {
+  /// Waits for dK of the tile of `step`, and for all else; `holds`: its query is to be released.
+  __device__ __forceinline__ void finish_products(u32 step, bool holds) {
     ptx::matrix_wait<0>();
     d_probability.pin();
     d_key.pin();
     if constexpr (Layout::kKeyProductFromRegisters) pin(d_score);
-    release(layout.query_ring().empty(step % Layout::kQueryStages));
+    ptx::arrive_if(holds && leads_warp(), layout.query_ring().empty(step % Layout::kQueryStages));
   }
 
   /// P and dS, in registers and where the warpgroups share them, and dV on its way.
   __device__ __forceinline__ void make_gradients() {
     tile_gradients.to_gradients(score, d_probability, site());
+    if constexpr (Layout::kKeyProductRunsOn) finish_products(at.steps - 1, !note().first());
     pack(score, probability);
     pack(d_probability, d_score);
     share();
@@ -220,9 +229,9 @@ struct BackwardConsumer {
     release(layout.grad_ring().empty(grad_stage()));
   }
 
-  /// Waits for dQ of the tile of `step` and for the scores of the next, not for dK.
+  /// Waits for dQ of the tile of `step` and for the scores of the next, not for a dK under way.
   __device__ __forceinline__ void finish_query(u32 step) {
-    ptx::matrix_wait<1>();
+    ptx::matrix_wait<Layout::kKeyProductRunsOn ? 0 : 1>();
     score.pin();
     d_query.pin();
     query_sums.add(d_query, layout.note(step % Layout::kQueryStages));
@@ -230,7 +239,7 @@ struct BackwardConsumer {
 
   __device__ __forceinline__ void finish_item() {
     query_sums.finish_item();
-    finish_products(at.steps);
+    finish_products(at.steps, true);
     release(layout.key_ring().empty(kv_at.stage));
     release(layout.value_ring().empty(kv_at.stage));
     at.steps += 1;

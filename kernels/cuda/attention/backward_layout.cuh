@@ -121,6 +121,9 @@ struct BackwardLayout {
   static_assert(!kSumsByRows || Variant::kHeadDim <= 64);
   static_assert(kBytes <= 227 * 1024);
 
+  /// dK of a tile runs on under dS of the next where a third query tile can be on its way
+  /// meanwhile.
+  static constexpr bool kKeyProductRunsOn = kQueryStages > 2;
   /// dS reaches dK from registers, but where 128 queries take too many of them while the next
   /// tile's scores are made.
   static constexpr bool kKeyProductFromRegisters = kSplitsKeys && kQueryTile == 64;
