@@ -1,5 +1,4 @@
 // A consumer warpgroup: its half of every tile of an item.
-//
 // The order of a step keeps matrix instructions in flight under everything else; the products of
 // the other warpgroup fill what is left. Two query stages, and more (dK runs on):
 //
