@@ -181,57 +181,58 @@ void KeyStrip::add_d_query(const Meeting& meeting, const StripStep& step) {
 void KeyStrip::add_transposed(const Meeting& meeting, const StripStep& step) {
   const Problem& problem = *call_.problem;
   if (call_.wants_d_value())
-    add_product(prob_, meeting.memory.d_out_b,
-                d_value_ + offset(step) * layout_.value_cols * layout_.real_bytes,
-                problem.value_dim, meeting, step);
+    add_product({.left = prob_,
+                 .right = meeting.memory.d_out_b,
+                 .sums = d_value_ + offset(step) * layout_.value_cols * layout_.real_bytes,
+                 .columns = problem.value_dim},
+                meeting, step);
   if (call_.wants_d_key())
-    add_product(d_score_, meeting.memory.query_b,
-                d_key_ + offset(step) * layout_.head_cols * layout_.real_bytes, problem.head_dim,
+    add_product({.left = d_score_,
+                 .right = meeting.memory.query_b,
+                 .sums = d_key_ + offset(step) * layout_.head_cols * layout_.real_bytes,
+                 .columns = problem.head_dim},
                 meeting, step);
 }
 
-/// sums[keys][columns] += left^T [keys][rows] * right [rows][columns]
-void KeyStrip::add_product(const char* left, const char* right, char* sums, std::int64_t columns,
-                           const Meeting& meeting, const StripStep& step) {
+void KeyStrip::add_product(const Product& product, const Meeting& meeting, const StripStep& step) {
   const std::int64_t rows = meeting.place.rows.size();
-  const std::int64_t padded = padded_columns(kernel_, columns);
+  const std::int64_t padded = padded_columns(kernel_, product.columns);
   if (kernel_.transposed_tile != nullptr)
-    return kernel_.transposed_tile({.left = left,
+    return kernel_.transposed_tile({.left = product.left,
                                     .left_stride = layout_.score_stride,
-                                    .right = right,
-                                    .output = sums,
+                                    .right = product.right,
+                                    .output = product.sums,
                                     .output_stride = padded,
                                     .rows = step.cols,
                                     .depth = rows,
-                                    .columns = columns});
+                                    .columns = product.columns});
   auto* const turned = reinterpret_cast<std::uint16_t*>(turned_);
-  turn_tile({.elements = reinterpret_cast<const std::uint16_t*>(left),
+  turn_tile({.elements = reinterpret_cast<const std::uint16_t*>(product.left),
              .stride = layout_.score_stride,
              .rows = rows,
              .cols = prob_cols(step)},
             layout_.turned_stride, turned, layout_.turned_stride);
   kernel_.output_tile({.probability = turned,
                        .probability_stride = layout_.turned_stride,
-                       .value = right,
+                       .value = product.right,
                        .value_rows = rows,
                        .kv_begin = 0,
-                       .output = sums,
+                       .output = product.sums,
                        .output_stride = padded,
                        .row_factor = nullptr,
                        .rows = step.cols,
                        .kv = rows,
-                       .columns = columns});
+                       .columns = product.columns});
 }
 
 void KeyStrip::store_keys() {
   const BackwardOutputs& outputs = *call_.outputs;
   const double scale = call_.problem->scale_or_default();
   const auto store = [&](const TensorView& gradient, char* sums, std::int64_t cols, double factor) {
+    const HeadRows rows{.tensor = gradient, .b = kv_b_, .h = kv_h_, .rows = keys_};
     if (layout_.real_bytes == 8)
-      return store_rows(gradient, kv_b_, kv_h_, keys_, reinterpret_cast<const double*>(sums), cols,
-                        factor);
-    store_rows(gradient, kv_b_, kv_h_, keys_, reinterpret_cast<const float*>(sums), cols,
-               static_cast<float>(factor));
+      return store_rows(rows, reinterpret_cast<const double*>(sums), cols, factor);
+    store_rows(rows, reinterpret_cast<const float*>(sums), cols, static_cast<float>(factor));
   };
   if (layout_.d_key != 0) store(*outputs.d_key, d_key_, layout_.head_cols, scale);
   if (layout_.d_value != 0) store(*outputs.d_value, d_value_, layout_.value_cols, 1);

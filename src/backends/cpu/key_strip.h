@@ -43,6 +43,14 @@ class KeyStrip {
     BlockMemory memory;
   };
 
+  /// sums[keys][columns] += left^T [keys][rows] * right [rows][columns]
+  struct Product {
+    const char* left;
+    const char* right;
+    char* sums;
+    std::int64_t columns;
+  };
+
   void begin(const StripOrder::Strip& strip, const UnitBlocks& units);
   void meet(const StripOrder::Strip& strip, const Meeting& meeting, const StripOrder& order,
             std::int64_t block);
@@ -50,8 +58,7 @@ class KeyStrip {
   void run_pass(const Meeting& meeting, const StripStep& step);
   void add_d_query(const Meeting& meeting, const StripStep& step);
   void add_transposed(const Meeting& meeting, const StripStep& step);
-  void add_product(const char* left, const char* right, char* sums, std::int64_t columns,
-                   const Meeting& meeting, const StripStep& step);
+  void add_product(const Product& product, const Meeting& meeting, const StripStep& step);
   void store_keys();
 
   std::int64_t offset(const StripStep& step) const { return step.kv_begin - keys_.begin; }

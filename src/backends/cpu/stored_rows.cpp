@@ -79,9 +79,10 @@ void read_row(const MatrixView& matrix, std::int64_t r, Real* row) {
 }
 
 template <class Real>
-void store_rows(const TensorView& tensor, std::int64_t b, std::int64_t h, TokenRange rows,
-                const Real* from, std::int64_t row_stride, Real scale) {
-  const std::int64_t head = b * stride_of(tensor, 0) + h * stride_of(tensor, 1);
+void store_rows(const HeadRows& to_rows, const Real* from, std::int64_t row_stride, Real scale) {
+  const TensorView& tensor = to_rows.tensor;
+  const TokenRange rows = to_rows.rows;
+  const std::int64_t head = to_rows.b * stride_of(tensor, 0) + to_rows.h * stride_of(tensor, 1);
   const std::int64_t columns = tensor.shape[3];
   const std::int64_t column_stride = stride_of(tensor, 3);
   with_stored(tensor.dtype, [&]<class Stored>(Stored*) {
@@ -98,9 +99,7 @@ void store_rows(const TensorView& tensor, std::int64_t b, std::int64_t h, TokenR
 
 template void read_row<float>(const MatrixView&, std::int64_t, float*);
 template void read_row<double>(const MatrixView&, std::int64_t, double*);
-template void store_rows<float>(const TensorView&, std::int64_t, std::int64_t, TokenRange,
-                                const float*, std::int64_t, float);
-template void store_rows<double>(const TensorView&, std::int64_t, std::int64_t, TokenRange,
-                                 const double*, std::int64_t, double);
+template void store_rows<float>(const HeadRows&, const float*, std::int64_t, float);
+template void store_rows<double>(const HeadRows&, const double*, std::int64_t, double);
 
 }  // namespace tilewright::cpu

@@ -15,17 +15,22 @@ MatrixView head_rows(const TensorView& tensor, std::int64_t b, std::int64_t h, T
 template <class Real>
 void read_row(const MatrixView& matrix, std::int64_t r, Real* row);
 
-/// Writes scale * rows [rows.begin, rows.end) of one head, row-major with `row_stride`, rounding to
-/// the tensor's type.
+/// Rows of one head of a [B, H, rows, columns] tensor.
+struct HeadRows {
+  const TensorView& tensor;
+  std::int64_t b = 0;
+  std::int64_t h = 0;
+  TokenRange rows;
+};
+
+/// Writes scale times the rows at `from`, row-major with `row_stride`, rounding to the tensor's
+/// type.
 template <class Real>
-void store_rows(const TensorView& tensor, std::int64_t b, std::int64_t h, TokenRange rows,
-                const Real* from, std::int64_t row_stride, Real scale);
+void store_rows(const HeadRows& to, const Real* from, std::int64_t row_stride, Real scale);
 
 extern template void read_row<float>(const MatrixView&, std::int64_t, float*);
 extern template void read_row<double>(const MatrixView&, std::int64_t, double*);
-extern template void store_rows<float>(const TensorView&, std::int64_t, std::int64_t, TokenRange,
-                                       const float*, std::int64_t, float);
-extern template void store_rows<double>(const TensorView&, std::int64_t, std::int64_t, TokenRange,
-                                        const double*, std::int64_t, double);
+extern template void store_rows<float>(const HeadRows&, const float*, std::int64_t, float);
+extern template void store_rows<double>(const HeadRows&, const double*, std::int64_t, double);
 
 }  // namespace tilewright::cpu
