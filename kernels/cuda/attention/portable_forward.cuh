@@ -25,39 +25,19 @@
 //            (online_softmax.cuh); a row without live pairs gives 0 and -inf by selection.
 #pragma once
 
+#include "attention/portable_copies.cuh"
 #include "attention/portable_search.cuh"
 #include "attention/portable_softmax.cuh"
 #include "attention/portable_store.cuh"
 #include "ptx/named_barrier.cuh"
-#include "tile/copy_rows.cuh"
 #include "tile/warp_products.cuh"
 
 namespace tilewright::cuda {
 
-/// Query rows of an item in global memory.
-template <bool kPacksGroup>
-struct QueryRowsInMemory {
-  const ItemRows<kPacksGroup>& rows;
-  const unsigned char* batch;
-  i64 head_bytes;
-  i64 row_bytes;
-
-  __device__ __forceinline__ const unsigned char* row(i32 r) const {
-    const QueryRow at = rows.at(rows.item.q_begin + r);
-    return batch + at.head * head_bytes + at.position * row_bytes;
-  }
-  __device__ __forceinline__ const unsigned char* below(const unsigned char*, i32 r, i32 /*step*/,
-                                                        i32 at) const {
-    return row(r) + at;
-  }
-  __device__ __forceinline__ bool has(i32 r) const {
-    return rows.item.q_begin + r < rows.item.q_end;
-  }
-};
-
 template <class Variant, class Mods>
 struct PortableForward {
   using Layout = PortableLayout<Variant>;
+  using Copies = PortableCopies<Variant>;
   using Element = typename Variant::Element;
   using QueryTile = typename Layout::QueryTile;
   using KeyTile = typename Layout::KeyTile;
@@ -69,13 +49,6 @@ struct PortableForward {
   static constexpr bool kTwoStages = Variant::kStages == 2;
   static constexpr bool kTriesReference =
       Variant::kTriesReference && kTwoStages && !Variant::kTracksMaximum;
-  template <class Tile>
-  using Copy = RowCopy<Tile, Layout::kThreads, Variant::kCopyBytes, kTwoStages>;
-  /// The first warp looks for key tiles while the others copy the query.
-  static constexpr int kSearchThreads = Variant::kWarps > 1 ? 32 : 0;
-  using QueryCopy =
-      RowCopy<QueryTile, Layout::kThreads - kSearchThreads, Variant::kCopyBytes, kTwoStages>;
-
   const PortableParams& params;
   const typename Mods::Bindings& bindings;
   Layout layout;
@@ -89,13 +62,11 @@ struct PortableForward {
 
   __device__ __forceinline__ void run() {
     if (warp == 0) {
-      layout.key_source() = source(params.key, params.key_strides, params.head_dim, 0);
-      layout.value_source() =
-          source(params.value, params.value_strides, params.value_dim, first_value_column());
+      copies().start();
       search().start();
       search().fill();
     }
-    if (kSearchThreads == 0 || warp != 0) copy_query();
+    if (Copies::kSearchThreads == 0 || warp != 0) copies().query();
     softmax.start(rows, first_row());
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) out[s].clear();
@@ -109,24 +80,14 @@ struct PortableForward {
   }
 
  private:
-  /// Registers that live from tile to tile and while scores are made.
-  static constexpr int kHeldRegisters =
-      kStrips * (Variant::kKeyTile / 2 + Variant::kValueTile / 2 +
-                 (Variant::kHoldsQuery ? 4 * QueryTile::kSteps : 0));
-  /// A burst of copies holds up the matrix loads behind it, so it comes after the scores, unless
-  /// registers do not last for both.
-  static constexpr bool kCopiesFirst = kHeldRegisters > 200;
+  static __device__ __forceinline__ u32 lane() { return Copies::thread() % 32; }
 
-  /// Where registers are short, offsets that depend on the thread are computed for every tile anew.
-  static __device__ __forceinline__ u32 thread() {
-    const u32 index = ptx::thread_in_block();
-    return kStrips == 1 && kHeldRegisters < 184 ? index : ptx::forgotten(index);
-  }
-  static __device__ __forceinline__ u32 lane() { return thread() % 32; }
+  __device__ __forceinline__ Copies copies() const { return {params, layout, rows}; }
 
-  /// Of Ev, that the block computes.
-  static __device__ __forceinline__ i32 first_value_column() {
-    return static_cast<i32>(ptx::block_row_in_grid()) * Variant::kValueTile;
+  __device__ __forceinline__ void copy_tile(KeyTileNote tile, u32 stage) const {
+    copies().key(tile, stage);
+    copies().value(tile, stage);
+    ptx::commit_copies();
   }
 
   __device__ __forceinline__ PortableSearch<Variant, Mods> search() const {
@@ -169,13 +130,13 @@ struct PortableForward {
       const bool works = tile.keys() != 0 && has_rows();
       ptx::wait_copies<0>();
       ptx::sync_block();
-      if (kCopiesFirst && more) copy_tile(next, stage ^ 1);
+      if (Copies::kCopiesFirst && more) copy_tile(next, stage ^ 1);
       Score score[kStrips];
       if (works) {
         hold_query();
         scores(score, stage);
       }
-      if (!kCopiesFirst && more) copy_tile(next, stage ^ 1);
+      if (!Copies::kCopiesFirst && more) copy_tile(next, stage ^ 1);
       if (works) {
         softmax.load_columns(tile);
         to_probabilities(score, tile, stage);
@@ -195,7 +156,7 @@ struct PortableForward {
       ptx::sync_block();
       Score score[kStrips];
       if (tile.keys() != 0) {
-        copy_value(tile, 0);
+        copies().value(tile, 0);
         ptx::commit_copies();
         hold_query();
         if (works) scores(score, 0);
@@ -205,7 +166,7 @@ struct PortableForward {
       ptx::wait_copies<0>();
       ptx::sync_block();
       if (more) {
-        copy_key(next, 0);
+        copies().key(next, 0);
         ptx::commit_copies();
       }
       if (works) {
@@ -287,51 +248,9 @@ struct PortableForward {
     }
   }
 
-  __device__ __forceinline__ void copy_query() const {
-    const TensorStrides& s = params.query_strides;
-    constexpr i64 kBytes = kElementBytes<Element>;
-    const auto* const base = static_cast<const unsigned char*>(params.query);
-    const QueryRowsInMemory<kPacksGroup> from = {rows, base + rows.item.batch * s.batch * kBytes,
-                                                 s.head * kBytes, s.row * kBytes};
-    QueryCopy(ptx::thread_in_block() - kSearchThreads)
-        .run(layout.query(), from, {s.column * kBytes, params.head_dim});
-  }
-
-  /// Of columns [first_column, all_columns) of the item's keys or values.
-  __device__ __forceinline__ TileSource source(const void* base, const TensorStrides& s,
-                                               i32 all_columns, i32 first_column) const {
-    constexpr i64 kBytes = kElementBytes<Element>;
-    const i64 offset =
-        rows.key_batch() * s.batch + rows.key_head() * s.head + first_column * s.column;
-    return {static_cast<const unsigned char*>(base) + offset * kBytes, s.row * kBytes,
-            s.column * kBytes, all_columns - first_column, 0};
-  }
-
-  template <class Tile>
-  static __device__ __forceinline__ void copy(ptx::SharedAddress to, const TileSource& from,
-                                              KeyTileNote tile) {
-    const StridedRows rows_of_tile = {from.first + tile.kv_begin * from.row_bytes, from.row_bytes,
-                                      tile.keys()};
-    Copy<Tile>(thread()).run(to, rows_of_tile, {from.column_bytes, from.columns});
-  }
-
-  __device__ __forceinline__ void copy_key(KeyTileNote tile, u32 stage) const {
-    copy<KeyTile>(layout.key(stage), layout.key_source(), tile);
-  }
-
-  __device__ __forceinline__ void copy_value(KeyTileNote tile, u32 stage) const {
-    copy<ValueTile>(layout.value(stage), layout.value_source(), tile);
-  }
-
-  __device__ __forceinline__ void copy_tile(KeyTileNote tile, u32 stage) const {
-    copy_key(tile, stage);
-    copy_value(tile, stage);
-    ptx::commit_copies();
-  }
-
   __device__ __forceinline__ void store() const {
     if (!has_rows()) return;
-    const i32 first_column = first_value_column();
+    const i32 first_column = Copies::first_value_column();
     const PortableStore<Variant> to = {params, rows, first_column,
                                        min(params.value_dim - first_column, Variant::kValueTile)};
 #pragma unroll
