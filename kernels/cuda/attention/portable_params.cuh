@@ -45,7 +45,8 @@ struct KeySpan {
 /// Lists of spans, sorted and disjoint, as a MaskMap holds them. They are authoritative (semantics
 /// R3), also without a mask_mod. List n is spans[first[n]] up to spans[first[n + 1]], with
 /// n = (b * heads + h) * q_blocks + i / q_block_rows, and b or h taken as 0 where batches or heads
-/// is 1. schedule.item_rows divides q_block_rows.
+/// is 1. schedule.item_rows divides q_block_rows, or q_block_rows * group_heads where groups are
+/// packed, and then heads is 1.
 struct SpanLists {
   const KeySpan* spans;
   const i64* first;  ///< batches * heads * q_blocks + 1 numbers; null: no lists
