@@ -73,7 +73,7 @@ class Kernel:
         items = b * hq * q_tiles
         group = hq // hkv
         if longest_first is None:
-            longest_first = self.mods not in ("none", "relative")
+            longest_first = self.mods.removeprefix("emit-") not in ("none", "relative")
         waves = self.waves or section_waves(q_tiles, longest_first)
         section = max(1, round(waves * self.sms / q_tiles / group)) * group
         raw = tensor_map(q, 64, self.element) + tensor_map(k, self.tile, self.element) + tensor_map(v, self.tile, self.element)
@@ -84,7 +84,7 @@ class Kernel:
         raw += struct.pack("<6i", b, hq, group, bk, rows, kv_rows)
         raw += struct.pack("<2f", scale, scale * 1.4426950408889634)
         params = ctypes.create_string_buffer(raw.ljust(576, b"\0"), 576 + 64)
-        bound = ctypes.create_string_buffer(bindings.ljust(64, b"\0"), 64)
+        bound = ctypes.create_string_buffer(bindings.ljust(64, b"\0"), max(64, len(bindings)))
         pointers = (ctypes.c_void_p * 2)(ctypes.addressof(params), ctypes.addressof(bound))
         grid = min(items, self.sms)
         threads = 128 * (self.groups + 1)

@@ -15,40 +15,80 @@ def document_begins(rows, documents=12):
     return begin
 
 
+def pyramid(table):
+    """Least and greatest of 32, 64, ... neighbours of a rank-1 integer table, level after level."""
+    levels, low, high = [], table.long(), table.long()
+    width = 32
+    while True:
+        pad = -low.numel() % width
+        low = torch.cat([low, low[-1:].expand(pad)]).view(-1, width).amin(1)
+        high = torch.cat([high, high[-1:].expand(pad)]).view(-1, width).amax(1)
+        levels.append(torch.stack([low, high], 1))
+        width = 2
+        if low.numel() == 1:
+            return torch.cat(levels).contiguous()
+
+
+def emitted_block(mods, heads, q_rows, kv_rows):
+    """The parameter block of src/backends/cuda/parameter_block.h."""
+    block = struct.pack("<Q6q", 0, 0, 0, 1, heads, q_rows, kv_rows)
+    for t in mods.captures:
+        block += struct.pack(f"<Q{2 * t.dim()}q", t.data_ptr(), *t.shape, *t.stride())
+    for n in mods.numbers:
+        block += struct.pack("<dfi", n, n, 0) if isinstance(n, float) else struct.pack("<qii", n, n, 0)
+    for t in mods.pyramids:
+        cells = pyramid(t)
+        mods.tensors.append(cells)
+        block += struct.pack("<Qqq", cells.data_ptr(), 1, t.numel())
+    return block
+
+
 class Mods:
-    """keep(i, j) -> bool tensor or None, score(s, h, i, j) -> tensor or None, bindings -> bytes."""
+    """keep(i, j) -> bool tensor or None, score(s, h, i, j) -> tensor or None, bindings -> bytes. "emit-causal" is what
+    `causal` is, as the library's emitter writes it: its bindings are the parameter block of src/backends/cuda."""
 
     def __init__(self, name, heads, q_rows, kv_rows):
         self.name = name
+        if name.startswith("emit-"):
+            self.__init__(name.removeprefix("emit-"), heads, q_rows, kv_rows)
+            self.bindings = emitted_block(self, heads, q_rows, kv_rows)
+            return
         self.tensors = []
+        self.captures, self.numbers, self.pyramids = [], [], []  # of the emitted program
         self.keep = self.score = None
         self.bindings = b""
         if name in ("causal", "causal-pairs", "alibi", "softcap"):
             self.keep = lambda i, j: j <= i
         if name == "window":
             self.keep = lambda i, j: (j <= i) & (i - j <= min(WINDOW, kv_rows // 3))
+            self.numbers = [min(WINDOW, kv_rows // 3)]
             self.bindings = struct.pack("<i", min(WINDOW, kv_rows // 3))
         if name == "prefix":
             self.keep = lambda i, j: (j < min(PREFIX, kv_rows // 3)) | (j <= i)
+            self.numbers = [min(PREFIX, kv_rows // 3)]
             self.bindings = struct.pack("<i", min(PREFIX, kv_rows // 3))
         if name == "documents":
             begin = document_begins(q_rows, min(12, q_rows // 2)).cuda()
             self.tensors.append(begin)
+            self.captures, self.pyramids = [begin], [begin]
             self.keep = lambda i, j: (j >= begin[i]) & (j <= i)
             self.bindings = struct.pack("<Q", begin.data_ptr())
         if name == "alibi":
             slope = torch.exp2(-(torch.arange(heads, device="cuda") + 1) * 0.5).float()
             self.tensors.append(slope)
+            self.captures = [slope]
             self.score = lambda s, h, i, j: s + slope[h].to(s.dtype) * (j - i).to(s.dtype)
             self.bindings = struct.pack("<Q", slope.data_ptr())
         if name == "softcap":
             self.score = lambda s, h, i, j: CAP * torch.tanh(s / CAP)
+            self.numbers = [CAP]
             self.bindings = struct.pack("<2f", CAP, 1 / CAP)
         if name == "relative":
             size = q_rows + kv_rows
             table = torch.randn(heads, size, device="cuda").bfloat16()
             self.tensors.append(table)
             self.score = lambda s, h, i, j: s + table[h, i - j + kv_rows].to(s.dtype)
+            self.captures, self.numbers = [table], [kv_rows]
             self.bindings = struct.pack("<Qqii", table.data_ptr(), size, kv_rows, size)
 
     def live_pairs(self, q_rows, kv_rows):

@@ -85,6 +85,42 @@ struct Exponents {
   }
 };
 
+/// Values of the keys of a tile, each computed by one lane of the warp and handed to the lanes that
+/// ask: lane (g, t) owns columns 2 t and 2 t + 1 of the 8-column groups g, g + 8, ...
+template <class Mods, int kColumns>
+struct WarpColumns {
+  using Column = typename Mods::Column;
+  static constexpr bool kIsEmpty = sizeof(Column) == 1;
+  Column own[(kColumns / 8 + 7) / 8 * 2];
+
+  __device__ __forceinline__ void load(const typename Mods::Bindings& bindings,
+                                       const typename Mods::Head& head, i32 kv_begin) {
+    const i32 lane = static_cast<i32>(ptx::thread_in_block() % 32);
+    const i32 first = kv_begin + lane / 4 * 8 + lane % 4 * 2;
+#pragma unroll
+    for (int k = 0; k < (kColumns / 8 + 7) / 8 * 2; ++k) {
+      own[k] = Mods::column(bindings, head, first + k / 2 * 64 + k % 2);
+    }
+  }
+
+  /// Of this lane's column in group `g` of the eight that own[slot] stands for; called by the whole
+  /// warp.
+  __device__ __forceinline__ Column at(int slot, int g) const {
+    if constexpr (kIsEmpty) {
+      return own[slot];
+    } else {
+      u32 words[(sizeof(Column) + 3) / 4] = {};
+      memcpy(words, &own[slot], sizeof(Column));
+      const u32 from = static_cast<u32>(g) * 4 + ptx::thread_in_block() % 4;
+#pragma unroll
+      for (u32& word : words) word = ptx::broadcast(word, from);
+      Column column;
+      memcpy(&column, words, sizeof(Column));
+      return column;
+    }
+  }
+};
+
 /// The dead pairs of a partial tile. Keys outside the intervals of a row, where the mask has them;
 /// the end of the keys is an interval too.
 template <class Mods, int kColumns>
@@ -111,17 +147,23 @@ struct DeadPairs {
   }
 
  private:
+  using Keep = KeepWords<kColumns>;
+
   template <bool kByIntervals, bool kByPairs>
   __device__ __forceinline__ void drop_unless(Score& score) const {
     const float dead = ptx::float_of(0xff800000u);
+    Keep live[kRowsPerThread];
+    if constexpr (kByPairs) by_pairs(live);
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
-      const KeepWords<kColumns> keep = kept<kByIntervals>(slot);
+      const Keep keep = kept<kByIntervals>(slot);
+#pragma unroll
+      for (int w = 0; w < Keep::kWords; ++w) {
+        live[slot].word[w] = kByPairs ? live[slot].word[w] & keep.word[w] : keep.word[w];
+      }
 #pragma unroll
       for (int e = 2 * slot; e < Score::kElements; e += e % 2 == 0 ? 1 : 3) {
-        bool live = keep.keeps(Score::order_in_row(e));
-        if constexpr (kByPairs) live = live && mask(slot, e);
-        score.value[e] = live ? score.value[e] : dead;
+        score.value[e] = live[slot].keeps(Score::order_in_row(e)) ? score.value[e] : dead;
       }
     }
   }
@@ -131,8 +173,8 @@ struct DeadPairs {
   }
 
   template <bool kByIntervals>
-  __device__ __forceinline__ KeepWords<kColumns> kept(int slot) const {
-    KeepWords<kColumns> keep;
+  __device__ __forceinline__ Keep kept(int slot) const {
+    Keep keep;
     const i32 end = item.kv_end - kv_begin;
     if constexpr (kByIntervals) {
       const i32 i = item.first_row + 8 * slot;
@@ -147,11 +189,30 @@ struct DeadPairs {
     return keep;
   }
 
-  __device__ __forceinline__ bool mask(int slot, int e) const {
-    const i32 j = kv_begin + Score::column(lane, e);
-    const typename Mods::Column column = Mods::column(bindings, item.head, j);
-    const MaskSite<Mods> site = {item.head, item.row[slot], column, item.first_row + 8 * slot, j};
-    return Mods::mask(bindings, site);
+  /// Asks the mask about every pair. A loop, not unrolled text: masks can be long, and only bits
+  /// come out of it.
+  __device__ __forceinline__ void by_pairs(Keep (&live)[kRowsPerThread]) const {
+    constexpr int kGroups = kColumns / 8;
+    WarpColumns<Mods, kColumns> columns;
+    columns.load(bindings, item.head, kv_begin);
+#pragma unroll
+    for (int first = 0; first < kGroups; first += 8) {
+#pragma unroll 2
+      for (int g = 0; g < min(8, kGroups - first); ++g) {
+#pragma unroll
+        for (int low = 0; low < 2; ++low) {
+          const typename Mods::Column column = columns.at(first / 8 * 2 + low, g);
+          const i32 j = kv_begin + lane.first_column + 8 * (first + g) + low;
+#pragma unroll
+          for (int slot = 0; slot < kRowsPerThread; ++slot) {
+            const MaskSite<Mods> site = {item.head, item.row[slot], column,
+                                         item.first_row + 8 * slot, j};
+            const u32 bit = Mods::mask(bindings, site) ? 1 : 0;
+            live[slot].word[first / 16] |= bit << (first % 16 * 2 + 2 * g + low);
+          }
+        }
+      }
+    }
   }
 };
 

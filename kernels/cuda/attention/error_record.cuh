@@ -9,7 +9,7 @@ namespace tilewright::cuda {
 /// 16 bytes that the host reads too; code 0 means none.
 struct alignas(16) ErrorRecord {
   i32 code;     ///< 1: a live subscript left its tensor, 2: a live integer division by zero
-  i32 subject;  ///< 1: capture slot + 65536 * axis; 2: the node of the program that divides
+  i32 subject;  ///< 1: the capture slot; 2: the node of the program that divides
   i64 index;    ///< 1: the subscript as written
 };
 

@@ -53,34 +53,63 @@ struct ForwardConsumer {
   FinishedRows store_rows;
 
   __device__ __forceinline__ void run() {
-    TileNote tile = await_key();
+    const TileNote tile = await_key();
     turns.start();
     if (!tile.ends_stream()) {
-      open_stream(tile);
-      TileNote next = await_key();
-      while (!next.ends_stream()) {
-        const bool redoes = plain_steps(tile, next);
-        if (next.ends_stream()) break;
-        any_step(tile, next, redoes);
-        tile = next;
-        next = await_key();
-      }
-      close_stream(tile);
+      out.clear();
+      softmax.start_item(layout.item(tile.item_slot()), row_in_item());
+      await_query();
+      work_through(tile);
     }
     turns.finish();
   }
 
-  /// The first tile of all has no product to run beside.
-  __device__ __forceinline__ void open_stream(TileNote tile) {
-    out.clear();
-    softmax.start_item(layout.item(tile.item_slot()), row_in_item());
+  /// From the first tile of all to the last. A pass of the outer loop does one tile without a
+  /// product beside it: the very first, or one whose probabilities turned out to be out of range;
+  /// then the turn is already this warpgroup's.
+  __device__ __forceinline__ void work_through(TileNote tile) {
+    bool again = false;
+    TileNote next = tile;
+    while (true) {
+      do_alone(tile, again);
+      if (!again) next = await_key();
+      again = go_on(tile, next, again);
+      if (!again) break;
+    }
+    close_stream(tile);
+  }
+
+  /// Steps until the stream ends (false), or with the turn until `tile` is to be done again (true).
+  __device__ __forceinline__ bool go_on(TileNote& tile, TileNote& next, bool has_turn) {
+    while (true) {
+      if (!has_turn) {
+        if (!next.ends_stream() && plain_steps(tile, next)) return true;
+        if (next.first()) await_query();
+        await_turn();
+        if (kDefersCheck && alarm.raised()) return true;
+      }
+      has_turn = false;
+      if (next.ends_stream()) return false;
+      any_step(tile, next);
+      tile = next;
+      next = await_key();
+    }
+  }
+
+  /// The scores and probabilities of a tile with nothing beside them.
+  __device__ __forceinline__ void do_alone(TileNote tile, bool again) {
+    if (again) alarm.reset();
     softmax.load_diagonals(tile);
-    await_query();
-    scores_now(key_at.stage, query_at.stage);
+    scores_now(again ? key_at.previous() : key_at.stage, again ? held_query(tile) : query_at.stage);
     if (!kDefersCheck) release_key(tile, key_at.stage, query_at.stage);
     float factor[kRowsPerThread];
-    softmax.to_probabilities(score, tile, factor);
-    end_step(tile);
+    const bool rescales = softmax.to_probabilities(score, tile, factor);
+    if (!again) {
+      end_step(tile);
+      return;
+    }
+    if (rescales) rescale(factor);
+    softmax.rows.pack(score, probability);
   }
 
   /// Steps over full tiles inside an item, the loop in which a kernel spends its time. Each issues
@@ -109,14 +138,8 @@ struct ForwardConsumer {
     return false;
   }
 
-  /// A step that may cross items, mask, store or do `tile` again; looks for the maximum of `next`.
-  __device__ __forceinline__ void any_step(TileNote tile, TileNote next, bool redoes) {
-    if (!redoes) {
-      if (next.first()) await_query();
-      await_turn();
-      redoes = kDefersCheck && alarm.raised();
-    }
-    if (kDefersCheck && redoes) redo(tile);
+  /// A step that may cross items, mask or store, with the turn; looks for the maximum of `next`.
+  __device__ __forceinline__ void any_step(TileNote tile, TileNote next) {
     issue_scores(key_at.stage, query_at.stage);
     if (store_waits) store_finished();
     issue_product(tile, next);
@@ -167,11 +190,9 @@ struct ForwardConsumer {
     softmax.load_diagonals(next);
   }
 
+  /// The product of the last tile of all, with the turn.
   __device__ __forceinline__ void close_stream(TileNote tile) {
-    await_turn();
-    const bool redoes = kDefersCheck && alarm.raised();
     if (store_waits) store_finished();
-    if (redoes) redo(tile);
     if (kDefersCheck) release_held_key(tile);
     layout.value_ring().wait_full(value_at);
     issue_value();
@@ -182,17 +203,6 @@ struct ForwardConsumer {
     store_rows = finish_rows(softmax.rows);
     store_slot = tile.item_slot();
     store_finished();
-  }
-
-  /// Does the held tile again with its maximum, after its probabilities turned out to be out of
-  /// range somewhere.
-  __device__ __forceinline__ void redo(TileNote tile) {
-    alarm.reset();
-    softmax.load_diagonals(tile);
-    scores_now(key_at.previous(), held_query(tile));
-    float factor[kRowsPerThread];
-    if (softmax.to_probabilities(score, tile, factor)) rescale(factor);
-    softmax.rows.pack(score, probability);
   }
 
   /// A barrier of at least this warpgroup: alarms raised before it are seen after it.

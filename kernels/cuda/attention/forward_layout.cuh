@@ -65,10 +65,10 @@ struct ForwardLayout {
   /// has together, consumers get what scores, products and probabilities take and some more, the
   /// producer the rest.
   static constexpr int kFragmentRegisters = Variant::kKeyTile * 3 / 4 + Variant::kValueDim / 2;
-  static constexpr u32 kConsumerRegisters = kWarpgroups == 3           ? 160
-                                            : kFragmentRegisters > 176 ? 232
-                                            : kWarpgroups == 2         ? 224
-                                                                       : 240;
+  static constexpr u32 kConsumerRegisters = kWarpgroups == 3            ? 160
+                                            : kFragmentRegisters >= 176 ? 232
+                                            : kWarpgroups == 2          ? 224
+                                                                        : 240;
   static constexpr u32 kProducerRegisters = kWarpgroups == 3   ? 32
                                             : kWarpgroups == 1 ? 240
                                                                : 504 - 2 * kConsumerRegisters;

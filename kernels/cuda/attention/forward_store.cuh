@@ -45,25 +45,4 @@ __device__ __forceinline__ void store_item(const ForwardParams& params, const Wo
   }
 }
 
-/// An item in which no row sees a key: zeros and -inf, written by one warp.
-template <class Variant>
-__device__ __forceinline__ void store_empty_item(const ForwardParams& params, const WorkItem& item,
-                                                 u32 warp_lane) {
-  constexpr int kPieces = Variant::kValueDim / 8;
-  const OutputStrides& o = params.out_strides;
-  const OutputStrides& l = params.lse_strides;
-  const float minus_infinity = ptx::float_of(0xff800000u);
-  u16* const out_head = static_cast<u16*>(params.out) + item.output_slot * o.slot +
-                        item.batch * o.batch + item.head * o.head;
-  const i64 lse_head = item.output_slot * l.slot + item.batch * l.batch + item.head * l.head;
-  for (i32 row = item.q_begin; row < item.q_end; ++row) {
-    if (warp_lane < kPieces) ptx::store(out_head + row * o.row + warp_lane * 8, ptx::Words4{});
-    if (warp_lane != 0) continue;
-    if (params.lse != nullptr) ptx::store(params.lse + lse_head + row * l.row, minus_infinity);
-    if constexpr (Variant::kTracksMaximum) {
-      ptx::store(params.max_scores + lse_head + row * l.row, minus_infinity);
-    }
-  }
-}
-
 }  // namespace tilewright::cuda

@@ -23,9 +23,9 @@ struct KeyTileRef {
 template <int kKeyTile, class Mods>
 struct TileWalk {
   const typename Mods::Bindings& bindings;
+  const WorkItem& item;  ///< in shared memory
   typename Mods::Head head;
   typename Mods::Band band;
-  i32 q_begin, q_end, kv_begin, kv_end;
   i32 next_block;  ///< blocks of 32 groups still to be looked at
   i32 group;
   u32 live_groups = 0;
@@ -33,64 +33,66 @@ struct TileWalk {
   u32 partial_tiles = 0;
   u32 preferred_tiles = ~0u;  ///< of a group, visited before the others
 
-  __device__ __forceinline__ TileWalk(const typename Mods::Bindings& bound, const WorkItem& item)
+  __device__ __forceinline__ TileWalk(const typename Mods::Bindings& bound, const WorkItem& at)
       : bindings(bound),
-        head(Mods::head(bound, item.batch, item.head)),
-        band(Mods::band(bound, head, item.q_begin, item.q_end)),
-        q_begin(item.q_begin),
-        q_end(item.q_end),
-        kv_begin(item.kv_begin),
-        kv_end(item.kv_end),
-        next_block((item.kv_end - item.kv_begin + 1024 * kKeyTile - 1) / (1024 * kKeyTile)),
+        item(at),
+        head(Mods::head(bound, at.batch, at.head)),
+        band(Mods::band(bound, head, at.q_begin, at.q_end)),
+        next_block((at.kv_end - at.kv_begin + 1024 * kKeyTile - 1) / (1024 * kKeyTile)),
         group(0) {}
 
   /// The class of keys [first, first + count) of the item, as far as they exist.
   __device__ __forceinline__ TileClass classify(i32 first, i32 count) const {
-    const i32 begin = kv_begin + first;
+    const i32 begin = item.kv_begin + first, kv_end = item.kv_end;
     if (begin >= kv_end) return TileClass::kEmpty;
     const bool cut = begin + count > kv_end;
     TileClass result = TileClass::kFull;
     if constexpr (Mods::kHasMaskMod) {
       result = Mods::classify(bindings, head, band,
-                              {q_begin, q_end, begin, cut ? kv_end : begin + count});
+                              {item.q_begin, item.q_end, begin, cut ? kv_end : begin + count});
     }
     return cut && result == TileClass::kFull ? TileClass::kPartial : result;
   }
 
-  __device__ __forceinline__ void look_at_block(u32 lane) {
-    --next_block;
-    const i32 first_group = next_block * 32 + static_cast<i32>(lane);
-    const TileClass found = classify(first_group * 32 * kKeyTile, 32 * kKeyTile);
-    live_groups = ptx::ballot(found != TileClass::kEmpty);
-  }
-
-  __device__ __forceinline__ void look_at_group(u32 lane) {
-    const u32 index = ptx::highest_bit(live_groups);
-    live_groups ^= 1u << index;
-    group = next_block * 32 + static_cast<i32>(index);
-    const TileClass found = classify((group * 32 + static_cast<i32>(lane)) * kKeyTile, kKeyTile);
-    live_tiles = ptx::ballot(found != TileClass::kEmpty);
-    partial_tiles = ptx::ballot(found == TileClass::kPartial);
+  /// Classifies 32 groups of a block where no group is left, else the 32 tiles of a group: one
+  /// place for both, so that the mask's code is there once.
+  __device__ __forceinline__ void look(u32 lane) {
+    const bool at_block = live_groups == 0;
+    if (at_block) {
+      --next_block;
+    } else {
+      const u32 index = ptx::highest_bit(live_groups);
+      live_groups ^= 1u << index;
+      group = next_block * 32 + static_cast<i32>(index);
+    }
+    const i32 count = at_block ? 32 * kKeyTile : kKeyTile;
+    const i32 parent = at_block ? next_block : group;
+    const TileClass found = classify((parent * 32 + static_cast<i32>(lane)) * count, count);
+    const u32 live = ptx::ballot(found != TileClass::kEmpty);
+    const u32 partial = ptx::ballot(found == TileClass::kPartial);
+    if (at_block) {
+      live_groups = live;
+      return;
+    }
+    live_tiles = live;
+    partial_tiles = partial;
     if constexpr (!Mods::kHasMaskMod) {
       const u32 tiles = ptx::highest_bit(live_tiles) + 1;
-      preferred_tiles = ptx::low_bits(static_cast<u32>(q_begin) / kKeyTile % tiles + 1);
+      preferred_tiles = ptx::low_bits(static_cast<u32>(item.q_begin) / kKeyTile % tiles + 1);
     }
   }
 
   /// Called by the whole warp.
   __device__ __forceinline__ KeyTileRef next(u32 lane) {
     while (live_tiles == 0) {
-      while (live_groups == 0) {
-        if (next_block == 0) return {0, false, false};
-        look_at_block(lane);
-      }
-      look_at_group(lane);
+      if (live_groups == 0 && next_block == 0) return {0, false, false};
+      look(lane);
     }
     const u32 preferred = live_tiles & preferred_tiles;
     const u32 index = ptx::highest_bit(preferred != 0 ? preferred : live_tiles);
     live_tiles ^= 1u << index;
     const i32 tile = group * 32 + static_cast<i32>(index);
-    return {kv_begin + tile * kKeyTile, (partial_tiles >> index & 1) != 0, true};
+    return {item.kv_begin + tile * kKeyTile, (partial_tiles >> index & 1) != 0, true};
   }
 };
 

@@ -84,19 +84,22 @@ __device__ __forceinline__ Int wrapped(Int written, Int extent) {
 template <class Int>
 struct Place {
   Int offset = 0;
-  i32 bad_axis = -1;  ///< the first axis whose subscript lies outside
+  bool inside = true;
 };
+
+template <class Int>
+__device__ __forceinline__ bool is_inside(Int index, Int extent) {
+  using Unsigned = typename UnsignedOf<Int>::Type;
+  return static_cast<Unsigned>(index) < static_cast<Unsigned>(extent);
+}
 
 template <class Int, class Stored, int kRank, class Written>
 __device__ __forceinline__ void step_along(Place<Int>& place, const Capture<Stored, kRank>& tensor,
                                            int axis, Written written) {
-  using Unsigned = typename UnsignedOf<Int>::Type;
+  using I = Integers<Int>;
   const Int extent = narrowed<Int>(tensor.extent[axis]);
   const Int index = wrapped(written, extent);
-  if (static_cast<Unsigned>(index) >= static_cast<Unsigned>(extent) && place.bad_axis < 0) {
-    place.bad_axis = axis;
-  }
-  using I = Integers<Int>;
+  place.inside = place.inside && is_inside(index, extent);
   place.offset = I::iadd(place.offset, I::imul(index, static_cast<Int>(tensor.stride[axis])));
 }
 
@@ -115,7 +118,7 @@ __device__ __forceinline__ Value element(const Capture<Stored, kRank>& tensor, b
                                          Written... subscripts) {
   const Place<Int> place = locate<Int>(tensor, subscripts...);
   Value value = 0;
-  if (live && place.bad_axis < 0) value = value_of<Value>(tensor.data[place.offset]);
+  if (live && place.inside) value = value_of<Value>(tensor.data[place.offset]);
   return value;
 }
 

@@ -16,6 +16,16 @@ __device__ __forceinline__ i64 as_written(FromZero<Int> index) {
   return index.index;
 }
 
+/// Keeps the first subscript that leaves its axis.
+template <class Int, class Stored, int kRank, class Written>
+__device__ __forceinline__ void note_if_outside(const Capture<Stored, kRank>& tensor, int axis,
+                                                Written written, bool& found, i64& index) {
+  const Int extent = narrowed<Int>(tensor.extent[axis]);
+  if (found || is_inside(wrapped(written, extent), extent)) return;
+  found = true;
+  index = as_written(written);
+}
+
 /// element() that also reports the first axis that a live subscript leaves.
 template <class Value, class Int, class Stored, int kRank, class... Written>
 __device__ __forceinline__ Value reporting_element(ErrorRecord* record, i32 slot,
@@ -24,11 +34,12 @@ __device__ __forceinline__ Value reporting_element(ErrorRecord* record, i32 slot
   const Place<Int> place = locate<Int>(tensor, subscripts...);
   Value value = 0;
   if (!live) return value;
-  if (place.bad_axis < 0) return value_of<Value>(tensor.data[place.offset]);
+  if (place.inside) return value_of<Value>(tensor.data[place.offset]);
   i64 index = 0;
   int axis = 0;
-  ((index = axis++ == place.bad_axis ? as_written(subscripts) : index), ...);
-  report(record, 1, slot + 65536 * place.bad_axis, index);
+  bool found = false;
+  (note_if_outside<Int>(tensor, axis++, subscripts, found, index), ...);
+  report(record, 1, slot, index);
   return value;
 }
 

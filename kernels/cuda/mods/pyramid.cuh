@@ -2,6 +2,7 @@
 // before the kernel starts. A stretch is rounded outwards to whole cells: never too narrow.
 #pragma once
 
+#include "mods/captures.cuh"
 #include "mods/real_ranges.cuh"
 
 namespace tilewright::cuda::mods {
@@ -23,40 +24,44 @@ struct alignas(8) RealCell {
   float high;
 };
 
-/// Cells [first, last] of one line of one level.
+/// Neighbouring cells of one line of one level.
 struct CellSpan {
   i64 first;
   i32 count;
 };
 
 /// The finest level on which entries [low, high] of a line meet at most 8 cells.
-__device__ __forceinline__ CellSpan cells_over(const Pyramid& pyramid, i64 line, i64 low,
-                                               i64 high) {
-  i64 level_begin = 0;
+template <class Int>
+__device__ __forceinline__ CellSpan cells_over(const Pyramid& pyramid, Int line, Int low,
+                                               Int high) {
+  const Int last = static_cast<Int>(pyramid.extent) - 1, lines = static_cast<Int>(pyramid.lines);
+  Int level_begin = 0;
   int shift = 5;
   while ((high >> shift) - (low >> shift) >= 8) {
-    level_begin += (((pyramid.extent - 1) >> shift) + 1) * pyramid.lines;
+    level_begin += ((last >> shift) + 1) * lines;
     ++shift;
   }
-  const i64 line_cells = ((pyramid.extent - 1) >> shift) + 1;
-  const i64 first = low >> shift;
-  return {level_begin + line * line_cells + first, static_cast<i32>((high >> shift) - first) + 1};
+  const Int first = low >> shift;
+  return {level_begin + line * ((last >> shift) + 1) + first,
+          static_cast<i32>((high >> shift) - first) + 1};
 }
 
-/// Entries [written.low, written.high] after the wrap of negative subscripts, and whether some lie
-/// outside the line and read 0.
+/// Entries [low, high] after the wrap of negative subscripts, and whether some lie outside the line
+/// and read 0.
+template <class Int>
 struct EntrySpan {
-  i64 low;
-  i64 high;
+  Int low;
+  Int high;
   bool may_leave;
   bool is_inside;  ///< some lie inside
 };
 
 template <class Int>
-__device__ __forceinline__ EntrySpan entries(IntRange<Int> written, i64 extent) {
-  using W = Integers<i64>;
-  const i64 low = W::imax(written.low, -extent), high = W::imin(written.high, extent - 1);
-  EntrySpan span = {low, high, written.low < -extent || written.high >= extent, low <= high};
+__device__ __forceinline__ EntrySpan<Int> entries(IntRange<Int> written, i64 line_extent) {
+  using I = Integers<Int>;
+  const Int extent = narrowed<Int>(line_extent);
+  const Int low = I::imax(written.low, -extent), high = I::imin(written.high, extent - 1);
+  EntrySpan<Int> span = {low, high, written.low < -extent || written.high >= extent, low <= high};
   if (low < 0) {
     const bool all_negative = high < 0;
     span.low = all_negative ? low + extent : 0;
@@ -84,17 +89,17 @@ template <class Int>
 __device__ __forceinline__ IntRange<Int> entries_range(const Pyramid& pyramid, i64 line,
                                                        IntRange<Int> written, bool may_be_dead) {
   using R = IntegerRanges<Int>;
-  const EntrySpan span = entries(written, pyramid.extent);
+  const EntrySpan<Int> span = entries(written, pyramid.extent);
   if (pyramid.cells == nullptr) return R::any();
   if (line < 0 || !span.is_inside) return R::single(0);
-  const CellSpan cells = cells_over(pyramid, line, span.low, span.high);
+  const CellSpan cells = cells_over<Int>(pyramid, static_cast<Int>(line), span.low, span.high);
   const IntegerCell* cell = static_cast<const IntegerCell*>(pyramid.cells) + cells.first;
-  i64 low = cell->low, high = cell->high;
+  IntRange<Int> found = R::within(cell->low, cell->high);
+#pragma unroll 1
   for (i32 k = 1; k < cells.count; ++k) {
-    low = cell[k].low < low ? cell[k].low : low;
-    high = cell[k].high > high ? cell[k].high : high;
+    ++cell;
+    found = R::hull(found, R::within(cell->low, cell->high));
   }
-  const IntRange<Int> found = R::within(low, high);
   return span.may_leave || may_be_dead ? R::hull(found, {0, 0}) : found;
 }
 
@@ -104,12 +109,13 @@ __device__ __forceinline__ RealRange<Real> real_entries_range(const Pyramid& pyr
                                                               IntRange<Int> written,
                                                               bool may_be_dead) {
   using R = RealRanges<Real>;
-  const EntrySpan span = entries(written, pyramid.extent);
+  const EntrySpan<Int> span = entries(written, pyramid.extent);
   if (pyramid.cells == nullptr) return R::any();
   if (line < 0 || !span.is_inside) return R::single(0);
-  const CellSpan cells = cells_over(pyramid, line, span.low, span.high);
+  const CellSpan cells = cells_over<Int>(pyramid, static_cast<Int>(line), span.low, span.high);
   const RealCell* cell = static_cast<const RealCell*>(pyramid.cells) + cells.first;
   RealRange<Real> found = {cell->low, cell->high, false};
+#pragma unroll 1
   for (i32 k = 1; k < cells.count; ++k) {
     found = R::hull(found, {cell[k].low, cell[k].high, false});
   }

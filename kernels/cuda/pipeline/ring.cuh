@@ -49,4 +49,19 @@ struct RingBarriers {
   }
 };
 
+/// A RingPosition in one register, for a role that has few.
+template <int kStages>
+struct PackedRingPosition {
+  u32 bits = 0;  ///< the stage; the parity from bit 16
+
+  __device__ __forceinline__ u32 stage() const { return bits & 0xffffu; }
+  __device__ __forceinline__ RingPosition<kStages> position() const {
+    return {stage(), bits >> 16};
+  }
+  __device__ __forceinline__ void advance() {
+    ++bits;
+    if (stage() == kStages) bits ^= 0x10000u | kStages;
+  }
+};
+
 }  // namespace tilewright::cuda

@@ -141,8 +141,8 @@ RegisterPlan hopper_registers(const KernelRow& row, const Problem& problem) {
   const auto fragment = static_cast<int>(row.kv_rows * 3 / 4 + problem.value_dim / 2);
   if (row.consumer_warpgroups == 3) return {.consumer = 160, .producer = 32};
   if (row.consumer_warpgroups == 1)
-    return {.consumer = fragment > 176 ? 232 : 240, .producer = 240};
-  const int consumer = fragment > 176 ? 232 : 224;
+    return {.consumer = fragment >= 176 ? 232 : 240, .producer = 240};
+  const int consumer = fragment >= 176 ? 232 : 224;
   return {.consumer = consumer, .producer = 504 - 2 * consumer};
 }
 
