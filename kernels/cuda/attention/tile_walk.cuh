@@ -92,7 +92,11 @@ struct TileWalk {
     const u32 index = ptx::highest_bit(preferred != 0 ? preferred : live_tiles);
     live_tiles ^= 1u << index;
     const i32 tile = group * 32 + static_cast<i32>(index);
-    return {item.kv_begin + tile * kKeyTile, (partial_tiles >> index & 1) != 0, true};
+    const i32 kv_begin = item.kv_begin + tile * kKeyTile;
+    // Without a mask only the end of the keys cuts a tile.
+    const bool partial =
+        Mods::kHasMaskMod ? (partial_tiles >> index & 1) != 0 : kv_begin + kKeyTile > item.kv_end;
+    return {kv_begin, partial, true};
   }
 };
 
