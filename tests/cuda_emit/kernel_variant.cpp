@@ -84,6 +84,12 @@ bool VariantLine::has(const std::string& option) const {
   return std::ranges::find(options, option) != options.end();
 }
 
+int VariantLine::allowed_spill_bytes() const {
+  for (const std::string& option : options)
+    if (option.starts_with("spills")) return std::stoi(option.substr(6));
+  return 0;
+}
+
 std::string VariantLine::text() const {
   std::string all =
       fmt::format("{} e{} v{} {} {}", row, head_dim, value_dim, tilewright::name(dtype), program);

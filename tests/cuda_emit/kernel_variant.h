@@ -19,6 +19,7 @@ struct VariantLine {
   std::vector<std::string> options;
 
   bool has(const std::string& option) const;
+  int allowed_spill_bytes() const;  ///< 0 unless an option says so
   std::string text() const;
 };
 

@@ -37,9 +37,10 @@ TEST_P(KernelVariants, CompileAsPlanned) {
                                                          .to_ptx = target.to_ptx});
   ASSERT_TRUE(compiled.succeeded) << compiled.log;
   const cuda::KernelUsage usage = cuda::usage_from_log(kernel.source.kernel_name, compiled.log);
-  EXPECT_EQ(usage.spill_store_bytes, 0);
-  EXPECT_EQ(usage.spill_load_bytes, 0);
-  EXPECT_EQ(usage.stack_bytes, 0);
+  const int allowed = GetParam().allowed_spill_bytes();
+  EXPECT_LE(usage.spill_store_bytes, allowed);
+  EXPECT_LE(usage.stack_bytes, allowed);
+  EXPECT_LE(usage.spill_load_bytes, 4 * allowed);
   EXPECT_GT(usage.registers, 0);
   EXPECT_LE(usage.registers, kernel.row.max_registers);
   // "wgmma serialised": matrix instructions would wait for each other.

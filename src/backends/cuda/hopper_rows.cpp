@@ -24,7 +24,7 @@ struct Shape {
 };
 
 /// docs/kernels/hopper_forward.md says what was measured.
-constexpr std::array<Shape, 8> kShapes{{
+constexpr std::array<Shape, 7> kShapes{{
     {2, 128, 2, 4, 4, 64, 64, true, true},
     {3, 128, 2, 4, 4, 64, 64, true, false},
     {2, 128, 2, 2, 2, 128, 128, false, true},
@@ -32,7 +32,6 @@ constexpr std::array<Shape, 8> kShapes{{
     {2, 112, 1, 2, 2, 192, 128, false, false},
     {2, 80, 1, 3, 2, 128, 256, true, false},
     {2, 64, 1, 3, 2, 256, 256, true, false},
-    {2, 48, 1, 3, 2, 256, 256, true, false},
 }};
 
 KernelRow row_of(const Shape& shape) {
@@ -55,20 +54,13 @@ KernelRow row_of(const Shape& shape) {
 
 bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
 
-bool is_affine_step(ir::Op op) {
-  using enum ir::Op;
-  return op == add || op == sub || op == neg || op == mul || op == fselect || op == kScore;
-}
-
-/// What mods keep for each row, key or diagonal, and what a function of the score needs while it
-/// is computed, take the registers that a third warpgroup leaves to nobody.
-bool needs_registers(const RowQuestion& question) {
-  for (ir::NodeId id = 0; id < question.program.size(); ++id) {
-    const ir::Node& node = question.program.node(id);
-    const bool is_function = question.facts.dependence[id].score && node.op != ir::Op::kLiteral;
-    if (node.op == ir::Op::kLoad || (is_function && !is_affine_step(node.op))) return true;
-  }
-  return false;
+/// What mods keep for each row, key or diagonal, and what a score_mod needs while it is computed,
+/// take the registers that a third warpgroup leaves to nobody.
+bool needs_registers(const ir::Program& program) {
+  const auto score = program.roots().score;
+  if (score && program.node(*score).op != ir::Op::kScore) return true;
+  return std::ranges::any_of(program.nodes(),
+                             [](const ir::Node& node) { return node.op == ir::Op::kLoad; });
 }
 
 /// Why no row of the family serves the question; empty: one may.
@@ -97,8 +89,8 @@ std::string shape_rejection(const Shape& shape, const RowQuestion& question) {
     return fmt::format("serves head dims 8 to {}", shape.max_head_dim);
   if (problem.value_dim < 8 || problem.value_dim > shape.max_value_dim)
     return fmt::format("serves value dims 8 to {}", shape.max_value_dim);
-  if (shape.warpgroups == 3 && needs_registers(question))
-    return "three warpgroups leave no registers for tables and functions of the score";
+  if (shape.warpgroups == 3 && needs_registers(question.program))
+    return "three warpgroups leave no registers for tables and a score_mod";
   return {};
 }
 
