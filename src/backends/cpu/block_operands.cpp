@@ -172,12 +172,13 @@ template <class Real>
 void store(const BackwardCall& call, const BackwardLayout& layout, const BlockPlace& place,
            const BlockMemory& memory) {
   const auto scale = static_cast<Real>(call.problem->scale_or_default());
-  const HeadRows rows{
-      .tensor = *call.outputs->d_query, .b = place.b, .h = place.h, .rows = place.rows};
+  const HeadRows rows{place.b, place.h, place.rows};
   if (memory.d_query != nullptr)
-    return store_rows(rows, reinterpret_cast<const Real*>(memory.d_query), layout.head_cols, scale);
+    return store_rows<Real>(
+        *call.outputs->d_query, rows,
+        {reinterpret_cast<const Real*>(memory.d_query), layout.head_cols, scale});
   const std::vector<Real> zeros(static_cast<std::size_t>(layout.head_cols));
-  store_rows(rows, zeros.data(), 0, scale);
+  store_rows<Real>(*call.outputs->d_query, rows, {zeros.data(), 0, scale});
 }
 
 }  // namespace

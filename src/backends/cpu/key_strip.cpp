@@ -194,7 +194,8 @@ void KeyStrip::add_transposed(const Meeting& meeting, const StripStep& step) {
                 meeting, step);
 }
 
-void KeyStrip::add_product(const Product& product, const Meeting& meeting, const StripStep& step) {
+void KeyStrip::add_product(const KeyProduct& product, const Meeting& meeting,
+                           const StripStep& step) {
   const std::int64_t rows = meeting.place.rows.size();
   const std::int64_t padded = padded_columns(kernel_, product.columns);
   if (kernel_.transposed_tile != nullptr)
@@ -228,11 +229,13 @@ void KeyStrip::add_product(const Product& product, const Meeting& meeting, const
 void KeyStrip::store_keys() {
   const BackwardOutputs& outputs = *call_.outputs;
   const double scale = call_.problem->scale_or_default();
+  const HeadRows rows{kv_b_, kv_h_, keys_};
   const auto store = [&](const TensorView& gradient, char* sums, std::int64_t cols, double factor) {
-    const HeadRows rows{.tensor = gradient, .b = kv_b_, .h = kv_h_, .rows = keys_};
     if (layout_.real_bytes == 8)
-      return store_rows(rows, reinterpret_cast<const double*>(sums), cols, factor);
-    store_rows(rows, reinterpret_cast<const float*>(sums), cols, static_cast<float>(factor));
+      return store_rows<double>(gradient, rows,
+                                {reinterpret_cast<const double*>(sums), cols, factor});
+    store_rows<float>(gradient, rows,
+                      {reinterpret_cast<const float*>(sums), cols, static_cast<float>(factor)});
   };
   if (layout_.d_key != 0) store(*outputs.d_key, d_key_, layout_.head_cols, scale);
   if (layout_.d_value != 0) store(*outputs.d_value, d_value_, layout_.value_cols, 1);

@@ -43,8 +43,8 @@ class KeyStrip {
     BlockMemory memory;
   };
 
-  /// sums[keys][columns] += left^T [keys][rows] * right [rows][columns]
-  struct Product {
+  /// sums [keys][columns] += left^T [keys][rows] * right [rows][columns]
+  struct KeyProduct {
     const char* left;
     const char* right;
     char* sums;
@@ -58,7 +58,7 @@ class KeyStrip {
   void run_pass(const Meeting& meeting, const StripStep& step);
   void add_d_query(const Meeting& meeting, const StripStep& step);
   void add_transposed(const Meeting& meeting, const StripStep& step);
-  void add_product(const Product& product, const Meeting& meeting, const StripStep& step);
+  void add_product(const KeyProduct& product, const Meeting& meeting, const StripStep& step);
   void store_keys();
 
   std::int64_t offset(const StripStep& step) const { return step.kv_begin - keys_.begin; }

@@ -79,27 +79,27 @@ void read_row(const MatrixView& matrix, std::int64_t r, Real* row) {
 }
 
 template <class Real>
-void store_rows(const HeadRows& to_rows, const Real* from, std::int64_t row_stride, Real scale) {
-  const TensorView& tensor = to_rows.tensor;
-  const TokenRange rows = to_rows.rows;
-  const std::int64_t head = to_rows.b * stride_of(tensor, 0) + to_rows.h * stride_of(tensor, 1);
+void store_rows(const TensorView& tensor, const HeadRows& place, const SummedRows<Real>& sums) {
+  const std::int64_t head = place.b * stride_of(tensor, 0) + place.h * stride_of(tensor, 1);
   const std::int64_t columns = tensor.shape[3];
   const std::int64_t column_stride = stride_of(tensor, 3);
   with_stored(tensor.dtype, [&]<class Stored>(Stored*) {
-    for (std::int64_t r = rows.begin; r < rows.end; ++r, from += row_stride) {
+    const Real* from = sums.first;
+    for (std::int64_t r = place.rows.begin; r < place.rows.end; ++r, from += sums.stride) {
       Stored* const to = static_cast<Stored*>(tensor.data) + head + r * stride_of(tensor, 2);
       if (column_stride == 1) {
-        for (std::int64_t c = 0; c < columns; ++c) to_stored(scale * from[c], to[c]);
+        for (std::int64_t c = 0; c < columns; ++c) to_stored(sums.scale * from[c], to[c]);
         continue;
       }
-      for (std::int64_t c = 0; c < columns; ++c) to_stored(scale * from[c], to[c * column_stride]);
+      for (std::int64_t c = 0; c < columns; ++c)
+        to_stored(sums.scale * from[c], to[c * column_stride]);
     }
   });
 }
 
 template void read_row<float>(const MatrixView&, std::int64_t, float*);
 template void read_row<double>(const MatrixView&, std::int64_t, double*);
-template void store_rows<float>(const HeadRows&, const float*, std::int64_t, float);
-template void store_rows<double>(const HeadRows&, const double*, std::int64_t, double);
+template void store_rows<float>(const TensorView&, const HeadRows&, const SummedRows<float>&);
+template void store_rows<double>(const TensorView&, const HeadRows&, const SummedRows<double>&);
 
 }  // namespace tilewright::cpu

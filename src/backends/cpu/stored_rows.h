@@ -15,22 +15,30 @@ MatrixView head_rows(const TensorView& tensor, std::int64_t b, std::int64_t h, T
 template <class Real>
 void read_row(const MatrixView& matrix, std::int64_t r, Real* row);
 
-/// Rows of one head of a [B, H, rows, columns] tensor.
+/// Rows of one head.
 struct HeadRows {
-  const TensorView& tensor;
   std::int64_t b = 0;
   std::int64_t h = 0;
   TokenRange rows;
 };
 
-/// Writes scale times the rows at `from`, row-major with `row_stride`, rounding to the tensor's
-/// type.
+/// Rows of sums, row-major, each to be multiplied by `scale`.
 template <class Real>
-void store_rows(const HeadRows& to, const Real* from, std::int64_t row_stride, Real scale);
+struct SummedRows {
+  const Real* first = nullptr;
+  std::int64_t stride = 0;
+  Real scale = 1;
+};
+
+/// Writes scale * sums to the rows of one head, rounding to the tensor's type.
+template <class Real>
+void store_rows(const TensorView& tensor, const HeadRows& place, const SummedRows<Real>& sums);
 
 extern template void read_row<float>(const MatrixView&, std::int64_t, float*);
 extern template void read_row<double>(const MatrixView&, std::int64_t, double*);
-extern template void store_rows<float>(const HeadRows&, const float*, std::int64_t, float);
-extern template void store_rows<double>(const HeadRows&, const double*, std::int64_t, double);
+extern template void store_rows<float>(const TensorView&, const HeadRows&,
+                                       const SummedRows<float>&);
+extern template void store_rows<double>(const TensorView&, const HeadRows&,
+                                        const SummedRows<double>&);
 
 }  // namespace tilewright::cpu
