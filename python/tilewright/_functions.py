@@ -213,7 +213,7 @@ def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     return elementwise("true_div", elementwise("softplus", elementwise("mul", x, beta)), beta)
 
 
-@handles("logsigmoid")
+@handles("logsigmoid", "log_sigmoid")
 def logsigmoid(x: Any) -> Any:
     return elementwise("neg", elementwise("softplus", elementwise("neg", x)))
 

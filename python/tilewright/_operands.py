@@ -37,12 +37,26 @@ class TraceContext:
         known = self.views.get(id(tensor))
         if known is not None:
             return known
-        name = self.name_of(tensor) or f"capture{len(self.tensors)}"
+        name = self.name_of(tensor)
+        if not name:
+            known = self._same_as_before(tensor)
+            if known is not None:
+                return known
+            name = f"capture{len(self.tensors)}"
         while name in self.tensors:
             name += "_"
         self.tensors[name] = tensor
         known = self.views[id(tensor)] = (name, view_of(tensor, name))
         return known
+
+    def _same_as_before(self, tensor: Any) -> tuple[str, Any] | None:
+        """A tensor that the mod makes anew whenever it runs, such as a slice, is one capture."""
+        for name, other in self.tensors.items():
+            if type(other) is not type(tensor) or other.dtype != tensor.dtype:
+                continue
+            if other.shape == tensor.shape and _equal(other, tensor):
+                return self.views[id(other)]
+        return None
 
 
 def reachable(mod: Any, depth: int = 4) -> Iterator[tuple[str, Any]]:
@@ -88,6 +102,23 @@ def attributes_of(owner: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         if isinstance(values, dict):
             for name, value in list(values.items()):
                 yield prefix + name, value
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if is_torch(a):
+        if (a.grad_fn is None) != (b.grad_fn is None):
+            return False
+        if a.grad_fn is not None and (
+            a.grad_fn.name() != b.grad_fn.name()
+            or a.grad_fn.next_functions != b.grad_fn.next_functions
+        ):
+            return False
+        if a.data_ptr() == b.data_ptr() and a.stride() == b.stride():
+            return True
+        return a.device == b.device and bool(((a == b) | ((a != a) & (b != b))).all())
+    if is_numpy(a):
+        return bool(((a == b) | ((a != a) & (b != b))).all())
+    return False
 
 
 class _Running(threading.local):

@@ -1,4 +1,4 @@
-"""Runs what README.md shows: its examples in C++, text and C, and compares its support matrix with the program's.
+"""Runs what README.md shows: its examples in Python, C++, text and C, and compares its support matrix with the program's.
 
 test_readme.py --source .. --build .. --cxx c++ --cc cc
 
@@ -55,8 +55,18 @@ class Readme(unittest.TestCase):
             (Path(folder) / "examples").symlink_to(OPTIONS.source / "examples")
             self.assertRegex(run("bash", "-euc", block("example", "text"), folder=Path(folder)), "passed")
 
+    @unittest.skipUnless((Path(__file__).parents[2] / ".venv/bin/python").exists(), "the package is not built")
+    def test_python_example(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "example.py"
+            source.write_text(f"import sys; sys.path.insert(0, {str(OPTIONS.build / 'python')!r})\n")
+            with source.open("a") as file:
+                file.write(block("example", "python"))
+            python = OPTIONS.source / ".venv/bin/python"
+            self.assertEqual(run(python, source), block("output", "python"))
+
     def test_examples_are_short(self) -> None:
-        for name in ("cpp", "c", "text"):
+        for name in ("python", "cpp", "c", "text"):
             lines = [line for line in block("example", name).splitlines() if line and not line.startswith("#include")]
             self.assertLessEqual(len(lines), 12, name)
 
