@@ -133,8 +133,7 @@ class CudaBackend final : public backends::Backend {
     writer.integer(static_cast<std::int64_t>(structure.low));
     writer.integer((request.variant.fits_int32 ? 1 : 0) + (request.variant.checked ? 2 : 0) +
                    (request.variant.reports ? 4 : 0) + (problem.outputs.max_scores ? 8 : 0) +
-                   (problem.scale_or_default() < 0 ? 16 : 0) +
-                   (request.variant.fast_functions ? 32 : 0));
+                   (scales_first(problem) ? 16 : 0) + (request.variant.fast_functions ? 32 : 0));
     writer.integer(problem.head_dim).integer(problem.value_dim);
     writer.integer(static_cast<std::int64_t>(problem.query_dtype));
     return writer.integer(static_cast<std::int64_t>(problem.out_dtype)).finish();
