@@ -54,6 +54,15 @@ std::string row_line(const DeviceFacts& device, DType dtype, std::int64_t dim) {
   return line + "not served";
 }
 
+[[noreturn]] void raise_no_backward(const Problem& problem) {
+  throw Error({.code = ErrorCode::kUnsupported,
+               .what = "backward is not served on CUDA yet",
+               .where = to_string(problem.device),
+               .expected = "tensors on the CPU",
+               .got = to_string(problem.device),
+               .hint = "copy the operands to the CPU for the gradient"});
+}
+
 class CudaBackend final : public backends::Backend {
  public:
   explicit CudaBackend(const backends::BackendOptions& options)
@@ -99,6 +108,7 @@ class CudaBackend final : public backends::Backend {
   }
 
   backends::Source emit(const backends::EmitRequest& request) const override {
+    if (request.derivative != nullptr) raise_no_backward(request.problem);
     return source_of(request, emit_forward(request, row_of(request)));
   }
 

@@ -79,6 +79,7 @@ std::string portable_rejection(const RowQuestion& question) {
     return "query, key and value must have one dtype";
   if (problem.out_dtype != dtype && problem.out_dtype != DType::kF32)
     return "out must have query's dtype or be f32";
+  if (question.block_lists) return "block lists are not served on CUDA yet";
   if (problem.kv_layout != KvLayout::kDense) return "keys and values must be dense";
   if (problem.head_dim > kMaxPortableHeadDim)
     return fmt::format("serves head dims up to {}", kMaxPortableHeadDim);
