@@ -20,21 +20,29 @@ struct PortableShape {
   int stages;
   std::int64_t max_dim;  ///< of E, and of the columns of Ev that a block computes
   bool holds_query;
+  int blocks;  ///< of a multiprocessor, as far as registers go
 };
 
+constexpr std::array<PortableShape, 5> kAlignedHalfShapes{{
+    {2, 64, 2, 64, false, 3},
+    {2, 64, 2, 128, false, 2},
+    {1, 64, 1, 256, false, 2},
+    {1, 32, 1, 256, false, 2},
+    {1, 16, 1, 512, false, 2},
+}};
 constexpr std::array<PortableShape, 5> kHalfShapes{{
-    {2, 64, 2, 64, false},
-    {2, 64, 2, 128, false},
-    {1, 32, 2, 256, true},
-    {1, 32, 1, 256, false},
-    {1, 16, 1, 512, false},
+    {2, 64, 2, 64, false, 2},
+    {2, 64, 2, 128, false, 2},
+    {1, 32, 2, 256, true, 2},
+    {1, 32, 1, 256, false, 2},
+    {1, 16, 1, 512, false, 2},
 }};
 constexpr std::array<PortableShape, 5> kFloatShapes{{
-    {1, 32, 2, 64, false},
-    {1, 32, 2, 128, false},
-    {1, 16, 2, 256, false},
-    {1, 16, 1, 256, false},
-    {1, 16, 1, 512, false},
+    {1, 32, 2, 64, false, 2},
+    {1, 32, 2, 128, false, 2},
+    {1, 16, 2, 256, false, 2},
+    {1, 16, 1, 256, false, 2},
+    {1, 16, 1, 512, false, 2},
 }};
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
@@ -59,7 +67,8 @@ KernelRow portable_row(const PortableShape& shape, int copy_bytes, const Problem
   row.key_stages = row.value_stages = shape.stages;
   row.consumer_warpgroups = row.query_stages = 0;
   row.ping_pong = row.defers_check = false;
-  row.max_registers = 255;
+  constexpr int kRegisters = 65536;
+  row.max_registers = std::min(255, kRegisters / (row.threads * shape.blocks) / 8 * 8);
   row.head_tile = static_cast<int>(rounded_up(problem.head_dim, unit));
   row.value_tile = static_cast<int>(
       std::min(rounded_up(problem.value_dim, unit), std::min(shape.max_dim, kMaxValueTile)));
@@ -114,7 +123,8 @@ std::vector<Candidate> portable_candidates(const RowQuestion& question) {
   const std::string family = portable_rejection(question);
   std::vector<Candidate> all;
   for (const int copy_bytes : {16, is_float ? 4 : 2}) {
-    for (const PortableShape& shape : is_float ? kFloatShapes : kHalfShapes) {
+    const auto& half = copy_bytes == 16 ? kAlignedHalfShapes : kHalfShapes;
+    for (const PortableShape& shape : is_float ? kFloatShapes : half) {
       Candidate candidate{.row = portable_row(shape, copy_bytes, question.problem),
                           .rejection = family,
                           .fast = question.device.capability() != kHopper && copy_bytes == 16};
