@@ -1,6 +1,8 @@
 #include <array>
+#include <future>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "attention_state.h"
 #include "call_check.h"
@@ -70,12 +72,26 @@ CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
   return report;
 }
 
+namespace {
+
+/// NVRTC takes seconds, so a device's variants are compiled side by side.
+void compile_variants(Prepared& prepared, const Program& program, const Problem& problem) {
+  const bool side_by_side = problem.device.kind != DeviceKind::kCpu;
+  std::vector<std::future<void>> others;
+  for (const backends::Variant& variant : prepared.reachable_variants())
+    others.push_back(
+        std::async(side_by_side ? std::launch::async : std::launch::deferred,
+                   [&, variant] { prepared.kernel(program, problem, variant, true); }));
+  for (std::future<void>& other : others) other.wait();
+  for (std::future<void>& other : others) other.get();
+}
+
+}  // namespace
+
 void Attention::State::compile_all(bool async) {
   const auto work = [engine = core, structure = prepared, traced = program, asked = problem] {
-    recorded(engine->options, failed_prepare(traced, asked), [&] {
-      for (const backends::Variant& variant : structure->reachable_variants())
-        structure->kernel(traced, asked, variant, true);
-    });
+    recorded(engine->options, failed_prepare(traced, asked),
+             [&] { compile_variants(*structure, traced, asked); });
   };
   compiled = std::async(async ? std::launch::async : std::launch::deferred, work).share();
   if (!async) compiled.get();

@@ -170,7 +170,8 @@ TEST_F(Streams, AddressesPastTwoToThe31Elements) {
   Engine engine(quiet_options());
   const cases::Operands operands =
       cases::random_operands(cases::square(1, 1, 300, 64), DType::kBF16, 11);
-  const cases::Results results = cases::results_for(operands.inputs(), {.out_dtype = {}, .max_scores = false});
+  const cases::Results results =
+      cases::results_for(operands.inputs(), {.out_dtype = {}, .max_scores = false});
   const FarRows query(operands.query), key(operands.key), value(operands.value), out(results.out);
   const DeviceCopy lse(*results.lse);
   const CallReport report =

@@ -168,7 +168,7 @@ struct StripPairs {
 
   __device__ __forceinline__ bool intervals_hold(int slot) const {
     const int k = kRowsPerThread * strip + slot;
-    return Mods::intervals_hold(bindings, sites.head_of(k), sites.row[k]);
+    return Mods::intervals_hold(bindings, sites.head_of(k), sites.row[k], sites.position(k));
   }
 
   template <bool kByIntervals, bool kByPairs>

@@ -54,6 +54,15 @@ std::string row_line(const DeviceFacts& device, DType dtype, std::int64_t dim) {
   return line + "not served";
 }
 
+[[noreturn]] void raise_no_backward(const Problem& problem) {
+  throw Error({.code = ErrorCode::kUnsupported,
+               .what = "backward is not served on CUDA yet",
+               .where = to_string(problem.device),
+               .expected = "tensors on the CPU",
+               .got = to_string(problem.device),
+               .hint = "copy the operands to the CPU for the gradient"});
+}
+
 class CudaBackend final : public backends::Backend {
  public:
   explicit CudaBackend(const backends::BackendOptions& options)
@@ -99,6 +108,7 @@ class CudaBackend final : public backends::Backend {
   }
 
   backends::Source emit(const backends::EmitRequest& request) const override {
+    if (request.derivative != nullptr) raise_no_backward(request.problem);
     return source_of(request, emit_forward(request, row_of(request)));
   }
 
@@ -133,8 +143,7 @@ class CudaBackend final : public backends::Backend {
     writer.integer(static_cast<std::int64_t>(structure.low));
     writer.integer((request.variant.fits_int32 ? 1 : 0) + (request.variant.checked ? 2 : 0) +
                    (request.variant.reports ? 4 : 0) + (problem.outputs.max_scores ? 8 : 0) +
-                   (problem.scale_or_default() < 0 ? 16 : 0) +
-                   (request.variant.fast_functions ? 32 : 0));
+                   (scales_first(problem) ? 16 : 0) + (request.variant.fast_functions ? 32 : 0));
     writer.integer(problem.head_dim).integer(problem.value_dim);
     writer.integer(static_cast<std::int64_t>(problem.query_dtype));
     return writer.integer(static_cast<std::int64_t>(problem.out_dtype)).finish();

@@ -21,14 +21,18 @@ struct ForwardSource {
   std::vector<PyramidRequest> pyramids;  ///< at most 8
 };
 
+/// Whether products must be scaled before their maximum is looked for and dead pairs are dropped: a
+/// scale of zero or below, as fp32 sees it, or NaN.
+bool scales_first(const Problem& problem) noexcept;
+
 /// What a forward variant is emitted from. Beside the structure these decide the text, and are part
 /// of the kernel's fast key:
 ///   variant.fits_int32   integer nodes and offsets in 32 bits
 ///   variant.checked      live subscripts or divisors are not proven: every load is predicated by
 ///                        its bounds and reads 0 outside (semantics R8), divisors by != 0
 ///   variant.reports      (checked mode) such a fault also fills the ErrorRecord once
-///   problem: dtypes, head_dim, value_dim, outputs.max_scores (tracks the maximum), and whether the
-///   scale is negative (scales first)
+///   problem: dtypes, head_dim, value_dim, outputs.max_scores (tracks the maximum), and
+///   scales_first()
 /// Nothing else of the problem may enter the text: lengths, strides, numbers and bases come from
 /// the parameter block.
 ForwardSource emit_forward(const backends::EmitRequest& request, const KernelRow& row);

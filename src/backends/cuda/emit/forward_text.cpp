@@ -44,8 +44,7 @@ std::string common_constants(const backends::EmitRequest& request, const KernelR
       "  static constexpr int kPolynomialPeriod = {};\n"
       "  static constexpr bool kTracksMaximum = {};\n"
       "  static constexpr bool kScalesFirst = {};\n",
-      row.polynomial_period, truth(problem.outputs.max_scores),
-      truth(problem.scale_or_default() < 0));
+      row.polynomial_period, truth(problem.outputs.max_scores), truth(scales_first(problem)));
 }
 
 std::string hopper_variant(const backends::EmitRequest& request, const KernelRow& row) {
@@ -68,6 +67,11 @@ std::string hopper_variant(const backends::EmitRequest& request, const KernelRow
       truth(row.ping_pong), truth(row.defers_check), common_constants(request, row));
 }
 
+/// fp32 results of 16-bit inputs: what a merge of parts starts from.
+bool writes_partials(const Problem& problem) {
+  return problem.out_dtype == DType::kF32 && problem.query_dtype != DType::kF32;
+}
+
 std::string portable_variant(const backends::EmitRequest& request, const KernelRow& row) {
   return fmt::format(
       "struct EmittedVariant {{\n"
@@ -86,7 +90,7 @@ std::string portable_variant(const backends::EmitRequest& request, const KernelR
       "{}}};\n",
       element_tag(request.problem.query_dtype), row.head_tile, row.value_tile, row.warps,
       row.strips, row.kv_rows, row.key_stages, row.copy_bytes, truth(row.packs_group),
-      truth(request.problem.outputs.partial), truth(row.tries_reference), truth(row.holds_query),
+      truth(writes_partials(request.problem)), truth(row.tries_reference), truth(row.holds_query),
       common_constants(request, row));
 }
 
@@ -126,6 +130,10 @@ void require_small_block(std::size_t bytes) {
 }
 
 }  // namespace
+
+bool scales_first(const Problem& problem) noexcept {
+  return !(static_cast<float>(problem.scale_or_default()) > 0);
+}
 
 ForwardSource emit_forward(const backends::EmitRequest& request, const KernelRow& row) {
   ModsText mods = mods_text(request);

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "backends/cuda/kernel_row.h"
+
+namespace tilewright::cuda {
+
+/// Rows of attention/portable_forward.cuh, most preferred first, each usable or with its rejection.
+std::vector<Candidate> portable_candidates(const RowQuestion& question);
+
+/// PortableLayout::kBytes of a row.
+std::int64_t portable_shared_bytes(const KernelRow& row, const Problem& problem);
+
+}  // namespace tilewright::cuda
