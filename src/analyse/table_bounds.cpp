@@ -74,6 +74,7 @@ TableBounds::TableBounds(const TensorView& view, std::size_t axis, std::size_t b
     truth_cells_ = std::make_unique_for_overwrite<std::uint8_t[]>(lines * line_cells_);
   else
     cells_ = std::make_unique_for_overwrite<Interval[]>(lines * line_cells_);
+  if (view.rank() == 1) is_ascending_line_ = read({}) == LineState::kAscends;
 }
 
 std::size_t TableBounds::bytes_at_most() const noexcept {
@@ -238,6 +239,7 @@ Interval TableBounds::over_lines(std::span<const IntRange> box, std::size_t axis
 }
 
 Interval TableBounds::over(std::span<const IntRange> box) const {
+  if (is_ascending_line_) return between(box[0].low * stride_, box[0].high * stride_);
   if (is_readable_ && box.size() == 1) return over_line({}, box[0]);
   std::int64_t lines = 1;
   for (std::size_t i = 0; i < box.size(); ++i)

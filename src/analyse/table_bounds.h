@@ -17,9 +17,9 @@ namespace tilewright::analyse {
 ///
 /// Lines run along one axis. A line that ascends is bounded by its first and last element in
 /// question; of any other a pyramid is kept: level 1 holds the range of each 64 neighbours, level k
-/// of each 64^k. Lines are read when a box first touches them, each once, so a large table costs
-/// what is looked at. Boxes that are wide along other axes too are answered line by line. The
-/// tensor must outlive this and keep its values. Thread-safe.
+/// of each 64^k. A single line is read at once, others when a box first touches them, each once, so
+/// a large table costs what is looked at. Boxes that are wide along other axes too are answered
+/// line by line. The tensor must outlive this and keep its values. Thread-safe.
 class TableBounds {
  public:
   /// `axis` is the one that boxes are widest along. Where the pyramids of all lines would pass
@@ -69,7 +69,8 @@ class TableBounds {
   std::vector<std::size_t> level_begin_;  ///< of each level among the cells of a line
   std::size_t line_cells_ = 0;
   bool is_readable_ = false;
-  Interval any_;  ///< range of the dtype
+  bool is_ascending_line_ = false;  ///< the tensor is one line, and that ascends
+  Interval any_;                    ///< range of the dtype
 
   /// Filled line by line, line after line, each level after the one below it. A truth range is two
   /// bits: 1 it can be false, 2 it can be true.

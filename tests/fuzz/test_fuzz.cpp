@@ -19,7 +19,7 @@
 namespace tilewright::cases {
 namespace {
 
-constexpr std::uint64_t kShortRun = 150;
+constexpr std::uint64_t kShortRun = 400;
 
 void expect_passes(std::uint64_t seed) {
   const FuzzCase problem = FuzzCase::from_seed(seed);
