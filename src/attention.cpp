@@ -1,6 +1,8 @@
 #include <array>
+#include <future>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "attention_state.h"
 #include "call_check.h"
@@ -32,11 +34,17 @@ void require_same_class(const Problem& prepared, const Problem& called) {
 
 namespace {
 
-/// Spans of a call that brought none; a device's kernels walk the lists themselves.
-std::shared_ptr<const MaskMap> own_map(Prepared& prepared, const CallParts& call) {
-  if (call.lists == nullptr) return prepared.map(call.program, call.problem);
-  if (call.problem.device.kind != DeviceKind::kCpu) return nullptr;
-  return std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
+/// Kernel and, where the call brought no spans, its spans. A device's kernels walk lists
+/// themselves.
+Prepared::Resolved resolved(Prepared& prepared, const CallParts& call) {
+  if (call.map == nullptr && call.lists == nullptr)
+    return prepared.resolve(call.program, call.problem);
+  const backends::Variant variant = prepared.variant_of(call.program, call.problem);
+  Prepared::Resolved made{.kernel = prepared.kernel(call.program, call.problem, variant, false),
+                          .map = nullptr};
+  if (call.map == nullptr && call.problem.device.kind == DeviceKind::kCpu)
+    made.map = std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
+  return made;
 }
 
 }  // namespace
@@ -51,10 +59,7 @@ CallReport report_of(const plan::Plan& plan) {
 CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
   check_call(call.program, call.problem, call.outputs);
   Prepared& prepared = asked.serving(call);
-  const std::shared_ptr<const MaskMap> own =
-      call.map == nullptr ? own_map(prepared, call) : nullptr;
-  const backends::Variant variant = prepared.variant_of(call.program, call.problem);
-  const auto kernel = prepared.kernel(call.program, call.problem, variant, false);
+  const auto [kernel, own] = resolved(prepared, call);
   const std::size_t workspace_bytes =
       kernel->launch({.program = call.program,
                       .problem = call.problem,
@@ -72,9 +77,17 @@ CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
 
 void Attention::State::compile_all(bool async) {
   const auto work = [engine = core, structure = prepared, traced = program, asked = problem] {
+    const std::vector<backends::Variant> variants = structure->reachable_variants();
+    const auto compile = [&](const backends::Variant& variant) {
+      structure->kernel(traced, asked, variant, true);
+    };
     recorded(engine->options, failed_prepare(traced, asked), [&] {
-      for (const backends::Variant& variant : structure->reachable_variants())
-        structure->kernel(traced, asked, variant, true);
+      // Side by side: a structure's variants take about the same time to compile.
+      std::vector<std::future<void>> others;
+      for (std::size_t i = 1; i < variants.size(); ++i)
+        others.push_back(std::async(std::launch::async, compile, variants[i]));
+      compile(variants.front());
+      for (std::future<void>& other : others) other.get();
     });
   };
   compiled = std::async(async ? std::launch::async : std::launch::deferred, work).share();
