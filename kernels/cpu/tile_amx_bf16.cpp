@@ -144,23 +144,22 @@ void multiply_tiles(const AmxProduct& block) {
   if constexpr (kLowerRows) _tile_stored(3, lower_c + 16, c_bytes);
 }
 
-/// Blocks of `height` rows, `blocks` of them one below the other. The rows of A, which the score
-/// pass has just written, stay in the first-level cache for all panels.
+/// Blocks of `height` rows, `blocks` of them one below the other, against every panel.
 void multiply_band(const AmxProduct& band, std::int64_t height, std::int64_t blocks) {
   _tile_loadconfig(&kConfigs.of[height - 1]);
-  AmxProduct row = band;
-  for (std::int64_t i = 0; i < blocks; ++i) {
-    AmxProduct block = row;
-    for (std::int64_t panel = 0; panel < band.panels; ++panel) {
+  AmxProduct column = band;
+  for (std::int64_t panel = 0; panel < band.panels; ++panel) {
+    AmxProduct block = column;
+    for (std::int64_t i = 0; i < blocks; ++i) {
       if (block.row_factor != nullptr) rescale(block, height);
       if (height > kTileRows) multiply_tiles<true>(block);
       if (height <= kTileRows) multiply_tiles<false>(block);
-      block.b += band.panel_bytes;
-      block.c += kColumns<AmxBf16>;
+      block.a += height * block.a_stride_bytes;
+      block.c += height * block.c_stride;
+      if (block.row_factor != nullptr) block.row_factor += height;
     }
-    row.a += height * row.a_stride_bytes;
-    row.c += height * row.c_stride;
-    if (row.row_factor != nullptr) row.row_factor += height;
+    column.b += band.panel_bytes;
+    column.c += kColumns<AmxBf16>;
   }
 }
 

@@ -18,7 +18,7 @@ struct Shape {
 };
 
 Shape shape_of(const MicroKernel& kernel) {
-  if (kernel.isa == Isa::kAmx) return {4, 512, 32};
+  if (kernel.isa == Isa::kAmx) return {4, 256, 64};
   if (kernel.compute == DType::kBF16) return {2, 256, 14};
   if (kernel.isa == Isa::kAvx512) return {2, 128, 7};
   return {2, 128, 12};
