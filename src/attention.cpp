@@ -34,11 +34,17 @@ void require_same_class(const Problem& prepared, const Problem& called) {
 
 namespace {
 
-/// Spans of a call that brought none; a device's kernels walk the lists themselves.
-std::shared_ptr<const MaskMap> own_map(Prepared& prepared, const CallParts& call) {
-  if (call.lists == nullptr) return prepared.map(call.program, call.problem);
-  if (call.problem.device.kind != DeviceKind::kCpu) return nullptr;
-  return std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
+/// Kernel and, where the call brought no spans, its spans. A device's kernels walk lists
+/// themselves.
+Prepared::Resolved resolved(Prepared& prepared, const CallParts& call) {
+  if (call.map == nullptr && call.lists == nullptr)
+    return prepared.resolve(call.program, call.problem);
+  const backends::Variant variant = prepared.variant_of(call.program, call.problem);
+  Prepared::Resolved made{.kernel = prepared.kernel(call.program, call.problem, variant, false),
+                          .map = nullptr};
+  if (call.map == nullptr && call.problem.device.kind == DeviceKind::kCpu)
+    made.map = std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
+  return made;
 }
 
 }  // namespace
@@ -53,10 +59,7 @@ CallReport report_of(const plan::Plan& plan) {
 CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
   check_call(call.program, call.problem, call.outputs);
   Prepared& prepared = asked.serving(call);
-  const std::shared_ptr<const MaskMap> own =
-      call.map == nullptr ? own_map(prepared, call) : nullptr;
-  const backends::Variant variant = prepared.variant_of(call.program, call.problem);
-  const auto kernel = prepared.kernel(call.program, call.problem, variant, false);
+  const auto [kernel, own] = resolved(prepared, call);
   const std::size_t workspace_bytes =
       kernel->launch({.program = call.program,
                       .problem = call.problem,
@@ -74,15 +77,16 @@ CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
 
 namespace {
 
-/// NVRTC takes seconds, so a device's variants are compiled side by side.
+/// Side by side: a structure's variants take about the same time to compile.
 void compile_variants(Prepared& prepared, const Program& program, const Problem& problem) {
-  const bool side_by_side = problem.device.kind != DeviceKind::kCpu;
+  const std::vector<backends::Variant> variants = prepared.reachable_variants();
+  const auto compile = [&](const backends::Variant& variant) {
+    prepared.kernel(program, problem, variant, true);
+  };
   std::vector<std::future<void>> others;
-  for (const backends::Variant& variant : prepared.reachable_variants())
-    others.push_back(
-        std::async(side_by_side ? std::launch::async : std::launch::deferred,
-                   [&, variant] { prepared.kernel(program, problem, variant, true); }));
-  for (std::future<void>& other : others) other.wait();
+  for (std::size_t i = 1; i < variants.size(); ++i)
+    others.push_back(std::async(std::launch::async, compile, variants[i]));
+  compile(variants.front());
   for (std::future<void>& other : others) other.get();
 }
 

@@ -11,7 +11,8 @@ CallReport run_backward(EngineCore& core, Prepared& prepared, const BackwardPart
   check_capture_gradients(call.program, call.outputs);
   const std::shared_ptr<const GradientStage> stage = prepared.gradient(call.program, wanted);
   const std::shared_ptr<const MaskMap> built =
-      call.lists == nullptr ? prepared.map(call.program, call.problem) : nullptr;
+      call.lists == nullptr ? prepared.map(call.program, call.problem, prepared.plan().q_tile_rows)
+                            : nullptr;
   std::optional<MaskMap> from_lists;
   if (call.lists != nullptr && call.lists_map == nullptr)
     from_lists = MaskMap::from_block_lists(*call.lists);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "attention_state.h"
+#include "call_signature.h"
 #include "ir/program.h"
 #include "tilewright/error.h"
 #include "tilewright/target.h"
@@ -104,8 +105,42 @@ Prepared& Prepared::serving(const CallParts& call) {
   return *sibling;
 }
 
-Digest Prepared::memo_key(const Program& program, const Problem& problem) const {
+struct Prepared::LastCall {
+  CallSignature signature;
+  Resolved resolved;
+};
+
+Prepared::Resolved Prepared::resolve(const Program& program, const Problem& problem) {
+  // A device's tables cannot be compared here.
+  if (!on_host_)
+    return {.kernel = kernel(program, problem, variant_of(program, problem), false), .map = {}};
+  {
+    std::shared_ptr<const LastCall> last;
+    {
+      const std::lock_guard lock(mutex_);
+      last = last_;
+    }
+    if (last != nullptr && last->signature.matches(program, problem)) {
+      core_->stats.hit();
+      return last->resolved;
+    }
+  }
+  // Taken before the tables are read for the map: a table that changes meanwhile matches no later.
+  std::optional<CallSignature> signature = CallSignature::of(program, problem, tables_decide_);
+  Resolved resolved{.kernel = {}, .map = map(program, problem, plan_.q_band_rows)};
+  resolved.kernel = kernel(program, problem, variant_of(program, problem), false);
+  if (signature) {
+    auto last = std::make_shared<const LastCall>(LastCall{std::move(*signature), resolved});
+    const std::lock_guard lock(mutex_);
+    last_ = std::move(last);
+  }
+  return resolved;
+}
+
+Digest Prepared::memo_key(const Program& program, const Problem& problem,
+                          std::int64_t q_block) const {
   DigestWriter writer;
+  writer.integer(q_block);
   for (const ir::NumberValue& number : program.bindings().numbers)
     writer.real(number.real).integer(number.integer);
   for (std::int64_t value : {problem.batch, problem.query_heads, problem.q_len, problem.kv_len,
@@ -271,14 +306,14 @@ void Prepared::require_allowed(const std::string& kernel) const {
        .hint = "prepare it at start-up, or set the compile policy to warn"});
 }
 
-std::shared_ptr<const MaskMap> Prepared::map(const Program& program, const Problem& problem) {
-  const bool one_tile =
-      problem.q_len <= plan_.q_tile_rows && problem.kv_len <= plan_.kv_tile_tokens;
+std::shared_ptr<const MaskMap> Prepared::map(const Program& program, const Problem& problem,
+                                             std::int64_t q_block) {
+  const bool one_tile = problem.q_len <= q_block && problem.kv_len <= plan_.kv_tile_tokens;
   const bool no_pairs =
       problem.batch == 0 || problem.query_heads == 0 || problem.q_len == 0 || problem.kv_len == 0;
   // Device kernels classify tiles themselves, with the tables as they are when they run.
   if (!on_host_ || !program.has_mask_mod() || one_tile || no_pairs) return nullptr;
-  const Digest key = memo_key(program, problem);
+  const Digest key = memo_key(program, problem, q_block);
   if (!tables_decide_)
     if (Memo memo = recall(key); memo.map) return memo.map;
   const MaskMapOptions options{.batch = facts_.mask_depends_on_b ? problem.batch : 1,
@@ -287,7 +322,7 @@ std::shared_ptr<const MaskMap> Prepared::map(const Program& program, const Probl
                                .kv_len = problem.kv_len,
                                .q_base = problem.q_base,
                                .kv_base = problem.kv_base,
-                               .q_block = plan_.q_tile_rows};
+                               .q_block = q_block};
   auto map = std::make_shared<const MaskMap>(MaskMap::build(program, options));
   if (!tables_decide_) remember(key, {.facts = {}, .variant = {}, .map = map});
   return map;

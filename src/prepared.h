@@ -91,9 +91,20 @@ class Prepared {
                                                           bool preparing);
   bool has_kernel(const Program& program, const Problem& problem, backends::Variant variant) const;
 
+  /// What a call without block lists runs with.
+  struct Resolved {
+    std::shared_ptr<const backends::Kernel> kernel;
+    std::shared_ptr<const MaskMap> map;
+  };
+  /// Kernel and spans of a call; at once where the call before had the same lengths, numbers, views
+  /// and table contents.
+  Resolved resolve(const Program& program, const Problem& problem);
+
   /// The spans of a masked call; null where the mask needs none. Remembered unless tables decide
   /// them.
-  std::shared_ptr<const MaskMap> map(const Program& program, const Problem& problem);
+  /// @param q_block  query rows of one list of spans
+  std::shared_ptr<const MaskMap> map(const Program& program, const Problem& problem,
+                                     std::int64_t q_block);
 
  private:
   struct Memo {
@@ -101,6 +112,7 @@ class Prepared {
     std::optional<backends::Variant> variant;
     std::shared_ptr<const MaskMap> map;
   };
+  struct LastCall;
   backends::EmitRequest request(const Program& program, const Problem& problem,
                                 backends::Variant variant) const;
   std::shared_ptr<const backends::Kernel> kernel_for(const backends::EmitRequest& wanted,
@@ -108,7 +120,7 @@ class Prepared {
   std::shared_ptr<const backends::Kernel> compile(const backends::EmitRequest& request);
   cache::Entry compile_entry(const backends::EmitRequest& request, const backends::Source& source);
   void require_allowed(const std::string& kernel) const;
-  Digest memo_key(const Program& program, const Problem& problem) const;
+  Digest memo_key(const Program& program, const Problem& problem, std::int64_t q_block = 0) const;
   Memo recall(const Digest& key);
   void remember(const Digest& key, const Memo& memo);
 
@@ -125,6 +137,7 @@ class Prepared {
   std::mutex mutex_;
   std::map<Digest, Memo> memos_;
   std::array<std::unique_ptr<Prepared>, 4> siblings_;  ///< by demands; made when first needed
+  std::shared_ptr<const LastCall> last_;
 };
 
 }  // namespace tilewright

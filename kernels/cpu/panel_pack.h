@@ -77,6 +77,10 @@ inline void load_quad(const Source* source, Quad<typename Gemm::Factor>& quad) {
   }
 }
 
+/// Keys, or depth rows, that packing asks for ahead of time: the rows of a view lie too far apart
+/// for the hardware to follow from one to the next.
+inline constexpr std::int64_t kPackAhead = 8;
+
 /// Columns whose depth stride is 1 (K as usually stored): 4 x 4 blocks through registers.
 template <class Gemm, class Source>
 inline void pack_transposed(const MatrixView& view, Panel<Gemm> panel, Region region) {
@@ -88,6 +92,8 @@ inline void pack_transposed(const MatrixView& view, Panel<Gemm> panel, Region re
       Quad<Word> block[4];
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
+        const Source* ahead = source + depth + (kPackAhead + i) * view.column_stride;
+        __builtin_prefetch(ahead);
         load_quad<Gemm>(source + depth + i * view.column_stride, block[i]);
       }
       transpose<Word>(block);
@@ -106,6 +112,7 @@ inline void pack_straight(const MatrixView& view, Panel<Gemm> panel, Region regi
   if constexpr (Gemm::kDepthStep == 1) {
     for (std::int64_t depth = 0; depth < region.depth_end; ++depth) {
       const Source* source = row_of<Source>(view, depth);
+      __builtin_prefetch(source + kPackAhead * view.row_stride);
       Gemm::store(&panel.at(depth, 0), Gemm::load(source));
       Gemm::store(&panel.at(depth, Gemm::kLanes), Gemm::load(source + Gemm::kLanes));
     }
@@ -113,6 +120,8 @@ inline void pack_straight(const MatrixView& view, Panel<Gemm> panel, Region regi
     for (std::int64_t depth = 0; depth < region.depth_end; depth += 2) {
       const Source* even = row_of<Source>(view, depth);
       const Source* odd = row_of<Source>(view, depth + 1);
+      __builtin_prefetch(even + kPackAhead * view.row_stride);
+      __builtin_prefetch(odd + kPackAhead * view.row_stride);
       Source* target = &panel.at(depth, 0);
       for (std::int64_t column = 0; column < kColumns<Gemm>; ++column) {
         target[2 * column] = even[column];
@@ -175,6 +184,20 @@ void pack_value(const MatrixView& source, void* packed) {
   pack_panels<Gemm>(source, packed, round_up(source.rows, kColumns<Gemm>));
 }
 
+template <class Source, class Packed>
+inline void pack_row(const Source* in, std::int64_t stride, std::int64_t columns, Packed* out) {
+  // A loop of its own, because only this one becomes vector code.
+  if (stride == 1) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      out[column] = to_packed(in[column], Packed{});
+    }
+    return;
+  }
+  for (std::int64_t column = 0; column < columns; ++column) {
+    out[column] = to_packed(in[column * stride], Packed{});
+  }
+}
+
 template <class Gemm>
 void pack_query(const MatrixView& source, void* packed) {
   using Packed = typename Gemm::Packed;
@@ -183,10 +206,7 @@ void pack_query(const MatrixView& source, void* packed) {
     const std::int64_t padded_depth = round_up(source.columns, Gemm::kDepthMultiple);
     auto* out = static_cast<Packed*>(packed);
     for (std::int64_t row = 0; row < source.rows; ++row, out += padded_depth) {
-      const Source* in = row_of<Source>(source, row);
-      for (std::int64_t column = 0; column < source.columns; ++column) {
-        out[column] = to_packed(in[column * source.column_stride], Packed{});
-      }
+      pack_row(row_of<Source>(source, row), source.column_stride, source.columns, out);
       for (std::int64_t column = source.columns; column < padded_depth; ++column) {
         out[column] = Packed{};
       }

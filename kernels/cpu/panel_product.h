@@ -86,7 +86,7 @@ struct Running {
 };
 
 template <class Gemm, int kBlockRows>
-[[gnu::noinline]] void multiply_block(Block<Gemm> block) {
+[[gnu::noinline]] void multiply_block(const Block<Gemm>& block) {
   constexpr int kUnroll = 2;  // pointer updates cost issue slots; more steps spill sums
   Running<Gemm, kBlockRows> running;
   const std::int64_t stride = block.a_stride_bytes;

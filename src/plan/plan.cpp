@@ -71,6 +71,7 @@ Plan choose(const Problem& problem, const Limits& limits, bool require_fast) {
     plan.kernel = row.name;
     plan.fast = row.fast;
     plan.q_tile_rows = row.q_tile_rows;
+    plan.q_band_rows = row.q_band_rows;
     plan.kv_tile_tokens = row.kv_tile_tokens;
     plan.alignment_bytes = row.alignment_bytes;
     plan.split_tokens = kSplitTokens;
@@ -87,7 +88,8 @@ Plan choose(const Problem& problem, const Limits& limits, bool require_fast) {
 std::string to_text(const Plan& plan) {
   std::string text =
       "plan: " + plan.backend + "/" + plan.kernel + (plan.fast ? "" : " (slow path)") + "\n";
-  text += "  query tile: " + std::to_string(plan.q_tile_rows) + " rows\n";
+  text += "  query tile: " + std::to_string(plan.q_tile_rows) + " rows, spans for every " +
+          std::to_string(plan.q_band_rows) + "\n";
   text += "  key tile: " + std::to_string(plan.kv_tile_tokens) + " tokens\n";
   text += "  keys split at multiples of " + std::to_string(plan.split_tokens) + " tokens\n";
   for (const std::string& reason : plan.reasons) text += "  because " + reason + "\n";

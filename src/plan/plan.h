@@ -18,6 +18,7 @@ struct KernelRow {
   std::string unavailable;  ///< empty: usable on this machine
   bool fast = true;         ///< false: serves what no fast row can, refused under require_fast
   std::int64_t q_tile_rows = 64;
+  std::int64_t q_band_rows = 64;  ///< query rows of one list of a mask map
   std::int64_t kv_tile_tokens = 128;
   std::int64_t alignment_bytes =
       0;  ///< of bases and strides of query, key and value; 0: any layout
@@ -44,6 +45,7 @@ struct Plan {
   std::string kernel;
   bool fast = true;
   std::int64_t q_tile_rows = 0;
+  std::int64_t q_band_rows = 0;
   std::int64_t kv_tile_tokens = 0;
   std::int64_t alignment_bytes = 0;  ///< of the row; 0: any layout
   std::int64_t split_tokens = 0;     ///< key ranges split only at multiples of it

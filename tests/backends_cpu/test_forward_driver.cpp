@@ -92,7 +92,8 @@ double difference(const Shape& shape, const Program& program, int threads) {
   call.inputs = &tensors.inputs;
   call.outputs = &tensors.outputs;
   call.has_mask = program.has_mask_mod();
-  call.q_tile_rows = 4 * call.kernel->row_multiple;
+  call.score_rows = 4 * call.kernel->row_multiple;
+  call.q_tile_rows = 3 * call.score_rows;
   call.kv_tile_tokens = 64;
   call.split_tokens = 128;
   const WorkerPool workers(threads);

@@ -10,20 +10,12 @@
 #include "backends/cpu/jit/score_pass_compiler.h"
 #include "backends/cpu/thread_limit.h"
 #include "backends/cpu/tile_interpreter.h"
+#include "backends/cpu/tile_sizes.h"
 #include "tilewright/error.h"
 
 namespace tilewright::cpu {
 
 namespace {
-
-/// Rows of a query tile: near this many, a multiple of the micro-kernel's.
-constexpr std::int64_t kTargetRows = 64;
-
-/// The faster the products, the longer the tile that hides loading and storing the output rows.
-std::int64_t kv_tile_tokens(const MicroKernel& kernel) {
-  if (kernel.isa == Isa::kAmx) return 512;
-  return kernel.compute == DType::kBF16 ? 256 : 128;
-}
 
 plan::KernelRow kernel_row(const MicroKernel& kernel, std::optional<Isa> forced) {
   plan::KernelRow row;
@@ -31,9 +23,10 @@ plan::KernelRow kernel_row(const MicroKernel& kernel, std::optional<Isa> forced)
   for (DType type : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16})
     if ((kernel.sources >> static_cast<int>(type) & 1) != 0) row.dtypes.push_back(type);
   row.max_head_dim = kMaxHeadDim;
-  row.q_tile_rows =
-      std::max<std::int64_t>(1, kTargetRows / kernel.row_multiple) * kernel.row_multiple;
-  row.kv_tile_tokens = kv_tile_tokens(kernel);
+  const TileSizes sizes = tile_sizes(kernel);
+  row.q_tile_rows = sizes.q_rows;
+  row.q_band_rows = sizes.band_rows;
+  row.kv_tile_tokens = sizes.kv_tokens;
   // A row of the portable instruction set serves where nothing faster can, and so does every row
   // without generated code.
   row.fast = kernel.isa != Isa::kPortable && jit::is_available();

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/forward_call.h"
 #include "backends/cpu/pass_bindings.h"
+#include "backends/cpu/tile_sizes.h"
 
 namespace tilewright::cpu {
 
@@ -16,6 +17,7 @@ ForwardCall planned_call(const plan::Plan& plan, const MicroKernel& micro_kernel
   call.pass = &pass;
   call.problem = &problem;
   call.q_tile_rows = plan.q_tile_rows;
+  call.score_rows = tile_sizes(micro_kernel).score_rows;
   call.kv_tile_tokens = plan.kv_tile_tokens;
   call.split_tokens = plan.split_tokens;
   call.column_scratch_bytes =

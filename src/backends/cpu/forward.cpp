@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <atomic>
-#include <functional>
+#include <optional>
 
 #include "backends/cpu/finish_rows.h"
 #include "backends/cpu/forward_call.h"
+#include "backends/cpu/packed_chunks.h"
+#include "backends/cpu/row_tile.h"
 #include "backends/cpu/work_items.h"
 #include "backends/cpu/worker_pool.h"
 #include "backends/cpu/workspace.h"
@@ -46,7 +48,7 @@ class Forward {
         1, std::min<std::int64_t>(services_.workers.threads(),
                                   static_cast<std::int64_t>(schedule.items.size())));
     const std::size_t packed_bytes =
-        layout_.direct ? 0 : static_cast<std::size_t>(heads.end - heads.begin) * layout_.head_bytes;
+        layout_.direct ? 0 : PackedChunks::bytes(layout_, heads.end - heads.begin);
     const std::size_t worker_bytes = static_cast<std::size_t>(workers) * layout_.worker_bytes;
     const std::size_t bytes = packed_bytes + worker_bytes +
                               static_cast<std::size_t>(schedule.slots) * layout_.partial_bytes;
@@ -54,32 +56,13 @@ class Forward {
     const auto lease = services_.workspace.take(bytes, services_.host);
     char* const scratch = lease.data() + packed_bytes;
     char* const partials = scratch + worker_bytes;
-    if (!layout_.direct) pack(heads, lease.data());
-    compute(schedule, {lease.data(), heads.begin}, scratch, partials, workers);
+    std::optional<PackedChunks> packed;
+    if (!layout_.direct) packed.emplace(call_, layout_, heads, lease.data());
+    compute(schedule, packed ? &*packed : nullptr, scratch, partials, workers);
     merge(schedule, partials);
   }
 
-  void pack(HeadRange heads, char* packed) const {
-    const std::int64_t tasks = (heads.end - heads.begin) * layout_.chunks;
-    services_.workers.run(tasks, services_.host, [&](std::int64_t task) {
-      pack_chunk(heads.begin + task / layout_.chunks, task % layout_.chunks,
-                 packed + static_cast<std::size_t>(task) *
-                              (layout_.key_chunk_bytes + layout_.value_chunk_bytes));
-    });
-  }
-
-  void pack_chunk(std::int64_t unit, std::int64_t chunk, char* to) const {
-    const Problem& problem = *call_.problem;
-    const std::int64_t b = problem.kv_batch == 1 ? 0 : unit / problem.kv_heads;
-    const std::int64_t h = unit % problem.kv_heads;
-    const std::int64_t begin = chunk * call_.kv_tile_tokens;
-    const TokenRange keys{begin, std::min(begin + call_.kv_tile_tokens, problem.kv_len)};
-    call_.kernel->pack_key(head_matrix(call_.inputs->key, b, h, keys), to);
-    call_.kernel->pack_value(head_matrix(call_.inputs->value, b, h, keys),
-                             to + layout_.key_chunk_bytes);
-  }
-
-  void compute(const Schedule& schedule, const PackedHeads& packed, char* scratch, char* partials,
+  void compute(const Schedule& schedule, const PackedChunks* packed, char* scratch, char* partials,
                std::int64_t workers) {
     faults_.assign(static_cast<std::size_t>(workers), PassFault{});
     std::atomic<std::size_t> next{0};
@@ -129,8 +112,7 @@ std::size_t forward_workspace_bytes(const ForwardCall& call, int threads) {
   const Problem& problem = *call.problem;
   const std::int64_t units = problem.batch * problem.kv_heads;
   const auto packed =
-      layout.direct ? 0
-                    : static_cast<std::size_t>(units_per_round(layout, units)) * layout.head_bytes;
+      layout.direct ? 0 : PackedChunks::bytes(layout, units_per_round(layout, units));
   // Keys are split only while there are fewer items than threads.
   const std::int64_t splits = (problem.kv_len + call.split_tokens - 1) / call.split_tokens;
   const auto slots =

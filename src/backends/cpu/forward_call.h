@@ -25,8 +25,9 @@ struct ForwardCall {
   const ForwardOutputs* outputs = nullptr;
   const MaskMap* map = nullptr;  ///< null: every key of every row, masked where there is a mask_mod
   bool has_mask = false;
-  bool lists_rule = false;  ///< full spans must not be merged with partial ones (semantics R3)
-  std::int64_t q_tile_rows = 0;
+  bool lists_rule = false;       ///< full spans must not be merged with partial ones (semantics R3)
+  std::int64_t q_tile_rows = 0;  ///< most rows of an item, a multiple of score_rows
+  std::int64_t score_rows = 0;   ///< most rows of a score tile
   std::int64_t kv_tile_tokens = 0;
   std::int64_t split_tokens = 0;
   std::size_t column_scratch_bytes = 0;
@@ -42,9 +43,9 @@ struct ForwardLayout {
   std::size_t value_chunk_bytes = 0;
   std::int64_t chunks = 0;      ///< kv tiles of one kv head
   std::size_t head_bytes = 0;   ///< all chunks of one kv head
-  std::size_t query_bytes = 0;  ///< one worker's packed query tile
+  std::size_t query_bytes = 0;  ///< one worker's packed queries of an item
   std::size_t score_bytes = 0;
-  std::size_t prob_bytes = 0;  ///< 0 where prob shares the score tile
+  std::size_t prob_bytes = 0;
   std::size_t out_bytes = 0;
   std::size_t statistics_bytes = 0;  ///< one array of one Real a row
   std::size_t worker_bytes = 0;      ///< all of one worker's buffers

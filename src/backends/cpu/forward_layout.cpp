@@ -40,11 +40,9 @@ ForwardLayout forward_layout(const ForwardCall& call) {
   layout.head_bytes =
       static_cast<std::size_t>(layout.chunks) * (layout.key_chunk_bytes + layout.value_chunk_bytes);
   layout.query_bytes = aligned(packed_query_bytes(kernel, rows, problem.head_dim));
-  layout.score_bytes = aligned(rows * layout.score_cols * layout.real_bytes);
-  const bool shares = kernel.compute == kernel.accumulator;
-  layout.prob_bytes = shares ? 0
-                             : aligned(rows * layout.score_cols *
-                                       static_cast<std::int64_t>(size_bytes(kernel.compute)));
+  layout.score_bytes = aligned(call.score_rows * layout.score_cols * layout.real_bytes);
+  layout.prob_bytes = aligned(call.score_rows * layout.score_cols *
+                              static_cast<std::int64_t>(size_bytes(kernel.compute)));
   layout.out_bytes = aligned(rows * layout.out_cols * layout.real_bytes);
   layout.statistics_bytes = aligned(rows * layout.real_bytes);
   layout.worker_bytes = layout.query_bytes + layout.score_bytes + layout.prob_bytes +

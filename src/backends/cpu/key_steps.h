@@ -15,11 +15,13 @@ struct KeyStep {
   std::int64_t col_begin = 0;  ///< live columns are [col_begin, col_end)
   std::int64_t col_end = 0;
   bool masked = false;
+  bool operator==(const KeyStep&) const = default;
 };
 
-/// The steps of an item, in key order; `steps` is cleared first and keeps its capacity.
+/// Appends the steps of the item's rows in one query block of the map (without a map: of all its
+/// rows), in key order.
 /// @param alignment  steps start at multiples of it inside a kv tile (1 for direct calls)
-void list_key_steps(const ForwardCall& call, const WorkItem& item, std::int64_t alignment,
-                    std::vector<KeyStep>& steps);
+void append_key_steps(const ForwardCall& call, const WorkItem& item, std::int64_t q_block,
+                      std::int64_t alignment, std::vector<KeyStep>& steps);
 
 }  // namespace tilewright::cpu

@@ -10,29 +10,12 @@ namespace tilewright::cpu {
 
 namespace {
 
-std::int64_t stride_of(const TensorView& tensor, std::size_t axis) {
-  // Strides of axes of extent 1 may hold anything (field report C093).
-  return tensor.shape[axis] == 1 ? 0 : tensor.strides[axis];
-}
-
 template <class Real>
 void fill(char* memory, std::int64_t count, double value) {
   std::fill_n(reinterpret_cast<Real*>(memory), count, static_cast<Real>(value));
 }
 
 }  // namespace
-
-MatrixView head_matrix(const TensorView& tensor, std::int64_t b, std::int64_t h, TokenRange rows) {
-  const auto bytes = static_cast<std::int64_t>(size_bytes(tensor.dtype));
-  const std::int64_t offset =
-      b * stride_of(tensor, 0) + h * stride_of(tensor, 1) + rows.begin * stride_of(tensor, 2);
-  return {.data = static_cast<const char*>(tensor.data) + offset * bytes,
-          .type = tensor.dtype,
-          .rows = rows.size(),
-          .columns = tensor.shape[3],
-          .row_stride = stride_of(tensor, 2),
-          .column_stride = stride_of(tensor, 3)};
-}
 
 RowTile::RowTile(const ForwardCall& call, const ForwardLayout& layout, char* memory)
     : call_(call), layout_(layout) {
@@ -43,26 +26,40 @@ RowTile::RowTile(const ForwardCall& call, const ForwardLayout& layout, char* mem
   };
   query_ = take(layout.query_bytes);
   score_ = take(layout.score_bytes);
-  prob_ = layout.prob_bytes == 0 ? score_ : take(layout.prob_bytes);
+  prob_ = take(layout.prob_bytes);
   out_ = take(layout.out_bytes);
   max_ = take(layout.statistics_bytes);
   shift_ = take(layout.statistics_bytes);
   sum_ = take(layout.statistics_bytes);
   alpha_ = take(layout.statistics_bytes);
   column_scratch_ = memory;
-  prob_bytes_ = layout.prob_bytes == 0
-                    ? layout.real_bytes
-                    : static_cast<std::int64_t>(size_bytes(call.kernel->compute));
+  prob_bytes_ = static_cast<std::int64_t>(size_bytes(call.kernel->compute));
   prob_multiple_ = std::max<std::int64_t>(16, call.kernel->depth_multiple);
   step_alignment_ = layout.direct ? 1 : std::max<std::int64_t>(16, call.kernel->column_multiple);
 }
 
-void RowTile::run(const WorkItem& item, const PackedHeads& packed, PassFault& fault) {
+void RowTile::run(const WorkItem& item, const PackedChunks* packed, PassFault& fault) {
   reset(item.rows());
-  list_key_steps(call_, item, step_alignment_, steps_);
-  if (steps_.empty()) return;
-  if (!layout_.direct) load_query(item);
-  for (const KeyStep& each : steps_) step(item, each, packed, fault);
+  walk_.start(call_, item, step_alignment_);
+  if (walk_.empty()) return;
+  if (packed != nullptr) load_query(item);
+  for (RowStep step; walk_.next(step);) {
+    if (packed != nullptr)
+      chunk_ = packed->chunk(item.b, item.h, step.step.kv_begin / call_.kv_tile_tokens);
+    const std::int64_t end = step.row_begin + step.rows;
+    for (RowStep block = step; block.row_begin < end; block.row_begin += block.rows) {
+      block.rows = block_rows(end - block.row_begin);
+      run_block(item, block, fault);
+    }
+  }
+}
+
+/// Blocks of nearly equal height, because a low last one would use the registers badly.
+std::int64_t RowTile::block_rows(std::int64_t rows) const {
+  const std::int64_t blocks = (rows + call_.score_rows - 1) / call_.score_rows;
+  const std::int64_t even = (rows + blocks - 1) / blocks;
+  const std::int64_t multiple = call_.kernel->row_multiple;
+  return std::min({rows, call_.score_rows, (even + multiple - 1) / multiple * multiple});
 }
 
 void RowTile::reset(std::int64_t rows) {
@@ -86,81 +83,117 @@ void RowTile::load_query(const WorkItem& item) {
   }
 }
 
-void RowTile::step(const WorkItem& item, const KeyStep& step, const PackedHeads& packed,
-                   PassFault& fault) {
-  score(item, step, packed);
-  run_pass(item, step, fault);
-  output(item, step, packed);
+void RowTile::run_block(const WorkItem& item, const RowStep& block, PassFault& fault) {
+  layout_.direct ? score_direct(item, block) : score(block);
+  run_pass(item, block, fault);
+  layout_.direct ? output_direct(item, block) : output(block);
 }
 
-const char* RowTile::chunk(const WorkItem& item, const KeyStep& step,
-                           const PackedHeads& packed) const {
-  const Problem& problem = *call_.problem;
-  const std::int64_t unit =
-      item.b * problem.kv_heads + item.h / problem.group() - packed.first_unit;
-  const std::int64_t tile = step.kv_begin / call_.kv_tile_tokens;
-  return packed.data + static_cast<std::size_t>(unit) * layout_.head_bytes +
-         static_cast<std::size_t>(tile) * (layout_.key_chunk_bytes + layout_.value_chunk_bytes);
-}
-
-/// Rows of a direct call: the rows of one head, or one row of each head of a group.
-MatrixView RowTile::query_view(const WorkItem& item) const {
-  const TensorView& query = call_.inputs->query;
-  MatrixView view = head_matrix(query, item.b, item.h, {item.q_begin, item.q_begin + item.q_rows});
-  if (item.heads == 1) return view;
-  view.rows = item.heads;
-  view.row_stride = stride_of(query, 1);
-  return view;
-}
-
-void RowTile::score(const WorkItem& item, const KeyStep& step, const PackedHeads& packed) {
-  const Problem& problem = *call_.problem;
-  if (layout_.direct) {
-    const std::int64_t kv_b = problem.kv_batch == 1 ? 0 : item.b;
-    const TokenRange keys{step.kv_begin, step.kv_begin + step.cols};
-    return call_.kernel->score_direct(
-        {.query = query_view(item),
-         .key = head_matrix(call_.inputs->key, kv_b, item.h / problem.group(), keys),
-         .score = score_,
-         .score_stride = layout_.score_cols});
-  }
+void RowTile::score(const RowStep& block) {
+  const KeyStep& step = block.step;
+  const std::int64_t depth = call_.problem->head_dim;
   const std::int64_t panel = step.kv_begin % call_.kv_tile_tokens / call_.kernel->column_multiple;
-  const char* key =
-      chunk(item, step, packed) + panel * packed_key_panel_bytes(*call_.kernel, problem.head_dim);
-  call_.kernel->score_tile({.query = query_,
-                            .key = key,
-                            .score = score_,
-                            .score_stride = layout_.score_cols,
-                            .rows = item.rows(),
-                            .kv = step.cols,
-                            .depth = problem.head_dim});
+  call_.kernel->score_tile(
+      {.query = query_ + block.row_begin * packed_query_row_bytes(*call_.kernel, depth),
+       .key = chunk_ + panel * packed_key_panel_bytes(*call_.kernel, depth),
+       .score = score_,
+       .score_stride = layout_.score_cols,
+       .rows = block.rows,
+       .kv = step.cols,
+       .depth = depth});
 }
 
-void RowTile::run_pass(const WorkItem& item, const KeyStep& step, PassFault& fault) {
+void RowTile::run_pass(const WorkItem& item, const RowStep& block, PassFault& fault) {
+  const KeyStep& step = block.step;
   const LoadedPass::Run& pass = step.masked ? call_.pass->masked : call_.pass->full;
   const std::int64_t prob_cols = (step.cols + prob_multiple_ - 1) / prob_multiple_ * prob_multiple_;
-  for (std::int64_t i = 0; i < item.heads; ++i) {
-    const std::int64_t first = i * item.q_rows;
+  const std::int64_t end = block.row_begin + block.rows;
+  for (std::int64_t r = block.row_begin; r < end;) {
+    const std::int64_t q = r % item.q_rows;
+    const std::int64_t rows = std::min(end - r, item.q_rows - q);
+    const std::int64_t first = r - block.row_begin;
     const PassTile tile{.score = score_ + first * layout_.score_cols * layout_.real_bytes,
                         .prob = prob_ + first * layout_.score_cols * prob_bytes_,
                         .score_stride = layout_.score_cols,
                         .prob_stride = layout_.score_cols,
-                        .rows = item.q_rows,
+                        .rows = rows,
                         .col_begin = step.col_begin,
                         .col_end = step.col_end,
                         .prob_cols = prob_cols,
                         .b = item.b,
-                        .h = item.h + i,
-                        .q_begin = call_.problem->q_base + item.q_begin,
+                        .h = item.h + r / item.q_rows,
+                        .q_begin = call_.problem->q_base + item.q_begin + q,
                         .kv_begin = call_.problem->kv_base + step.kv_begin,
-                        .row_max = row(max_, first),
-                        .row_shift = row(shift_, first),
-                        .row_sum = row(sum_, first),
-                        .row_alpha = row(alpha_, first),
+                        .row_max = row(max_, r),
+                        .row_shift = row(shift_, r),
+                        .row_sum = row(sum_, r),
+                        .row_alpha = row(alpha_, r),
                         .column_scratch = column_scratch_,
                         .fault = &fault};
     pass(&call_.pass_call, &tile);
+    r += rows;
   }
+}
+
+/// The factors of O, or null where no row's shift moved, which is nearly every step after a row's
+/// first.
+const void* RowTile::row_factors(const RowStep& block) const {
+  const auto is_one = [](auto factor) { return factor == 1; };
+  const char* const begin = row(alpha_, block.row_begin);
+  const char* const end = row(alpha_, block.row_begin + block.rows);
+  const bool none_moved = layout_.real_bytes == 8
+                              ? std::all_of(reinterpret_cast<const double*>(begin),
+                                            reinterpret_cast<const double*>(end), is_one)
+                              : std::all_of(reinterpret_cast<const float*>(begin),
+                                            reinterpret_cast<const float*>(end), is_one);
+  return none_moved ? nullptr : begin;
+}
+
+/// Only the keys from the first live one on: the probabilities before it are zero.
+void RowTile::output(const RowStep& block) {
+  const Problem& problem = *call_.problem;
+  const KeyStep& step = block.step;
+  const std::int64_t skipped =
+      step.col_begin / call_.kernel->depth_multiple * call_.kernel->depth_multiple;
+  const std::int64_t tile_begin = step.kv_begin / call_.kv_tile_tokens * call_.kv_tile_tokens;
+  call_.kernel->output_tile(
+      {.probability = prob_ + skipped * prob_bytes_,
+       .probability_stride = layout_.score_cols,
+       .value = chunk_ + layout_.key_chunk_bytes,
+       .value_rows = std::min(call_.kv_tile_tokens, problem.kv_len - tile_begin),
+       .kv_begin = step.kv_begin - tile_begin + skipped,
+       .output = out_row(block.row_begin),
+       .output_stride = layout_.out_cols,
+       .row_factor = row_factors(block),
+       .rows = block.rows,
+       .kv = step.cols - skipped,
+       .columns = problem.value_dim});
+}
+
+/// Rows of a direct call: rows of one head, or one row of each head of a group.
+MatrixView RowTile::query_view(const WorkItem& item, const RowStep& block) const {
+  const TensorView& query = call_.inputs->query;
+  if (item.heads == 1) {
+    const std::int64_t begin = item.q_begin + block.row_begin;
+    return head_matrix(query, item.b, item.h, {begin, begin + block.rows});
+  }
+  MatrixView view =
+      head_matrix(query, item.b, item.h + block.row_begin, {item.q_begin, item.q_begin + 1});
+  view.rows = block.rows;
+  view.row_stride = query.shape[1] == 1 ? 0 : query.strides[1];
+  return view;
+}
+
+void RowTile::score_direct(const WorkItem& item, const RowStep& block) {
+  const Problem& problem = *call_.problem;
+  const KeyStep& step = block.step;
+  const std::int64_t kv_b = problem.kv_batch == 1 ? 0 : item.b;
+  const TokenRange keys{step.kv_begin, step.kv_begin + step.cols};
+  call_.kernel->score_direct(
+      {.query = query_view(item, block),
+       .key = head_matrix(call_.inputs->key, kv_b, item.h / problem.group(), keys),
+       .score = score_,
+       .score_stride = layout_.score_cols});
 }
 
 /// Direct products take P in the accumulator type; the score pass wrote it in the kernel's,
@@ -173,47 +206,21 @@ void RowTile::widen_prob(std::int64_t rows, std::int64_t cols) {
   }
 }
 
-/// The factors of O, or null where no row's shift moved, which is nearly every step after a row's
-/// first.
-const void* RowTile::row_factors(std::int64_t rows) const {
-  const auto is_one = [](auto factor) { return factor == 1; };
-  const bool none_moved = layout_.real_bytes == 8
-                              ? std::all_of(reinterpret_cast<double*>(alpha_),
-                                            reinterpret_cast<double*>(alpha_) + rows, is_one)
-                              : std::all_of(reinterpret_cast<float*>(alpha_),
-                                            reinterpret_cast<float*>(alpha_) + rows, is_one);
-  return none_moved ? nullptr : alpha_;
-}
-
-void RowTile::output(const WorkItem& item, const KeyStep& step, const PackedHeads& packed) {
+void RowTile::output_direct(const WorkItem& item, const RowStep& block) {
   const Problem& problem = *call_.problem;
-  if (layout_.direct) {
-    const std::int64_t kv_b = problem.kv_batch == 1 ? 0 : item.b;
-    const TokenRange keys{step.kv_begin, step.kv_begin + step.cols};
-    if (prob_ != score_) widen_prob(item.rows(), step.cols);
-    return call_.kernel->output_direct(
-        {.probability = score_,
-         .probability_stride = layout_.score_cols,
-         .rows = item.rows(),
-         .value = head_matrix(call_.inputs->value, kv_b, item.h / problem.group(), keys),
-         .output = out_,
-         .output_stride = layout_.out_cols,
-         .row_factor = row_factors(item.rows())});
-  }
-  call_.kernel->output_tile(
-      {.probability = prob_,
+  const KeyStep& step = block.step;
+  const std::int64_t kv_b = problem.kv_batch == 1 ? 0 : item.b;
+  const TokenRange keys{step.kv_begin, step.kv_begin + step.cols};
+  const bool is_narrow = call_.kernel->compute != call_.kernel->accumulator;
+  if (is_narrow) widen_prob(block.rows, step.cols);
+  call_.kernel->output_direct(
+      {.probability = is_narrow ? score_ : prob_,
        .probability_stride = layout_.score_cols,
-       .value = chunk(item, step, packed) + layout_.key_chunk_bytes,
-       .value_rows =
-           std::min(call_.kv_tile_tokens,
-                    problem.kv_len - step.kv_begin / call_.kv_tile_tokens * call_.kv_tile_tokens),
-       .kv_begin = step.kv_begin % call_.kv_tile_tokens,
-       .output = out_,
+       .rows = block.rows,
+       .value = head_matrix(call_.inputs->value, kv_b, item.h / problem.group(), keys),
+       .output = out_row(block.row_begin),
        .output_stride = layout_.out_cols,
-       .row_factor = row_factors(item.rows()),
-       .rows = item.rows(),
-       .kv = step.cols,
-       .columns = problem.value_dim});
+       .row_factor = row_factors(block)});
 }
 
 }  // namespace tilewright::cpu

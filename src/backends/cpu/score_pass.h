@@ -4,6 +4,9 @@
 
 namespace tilewright::cpu {
 
+/// row_shift follows row_max only past this distance: exp(8 ln 2) = 256 costs no accuracy.
+inline constexpr double kLazyShift = 8 * 0.69314718055994530942;
+
 /// The first fault that a tile met. Generated code writes it once (node is -1 until then); the call
 /// raises it afterwards.
 struct PassFault {
@@ -47,8 +50,7 @@ struct PassCall {
 /// only.
 struct PassTile {
   void* score = nullptr;  ///< Real [rows][score_stride], raw query . key; may be overwritten
-  void* prob = nullptr;   ///< f32, f64 or bf16 [rows][prob_stride]; may alias score where the
-                          ///< element sizes agree
+  void* prob = nullptr;   ///< f32, f64 or bf16 [rows][prob_stride]; apart from score
   std::int64_t score_stride = 0;
   std::int64_t prob_stride = 0;
   std::int64_t rows = 0;

@@ -14,8 +14,6 @@ namespace tilewright::cpu {
 
 namespace {
 
-constexpr double kLazyShift = 8 * 0.69314718055994530942;
-
 std::vector<bool> nodes_of(const ir::Program& program, std::optional<ir::NodeId> root) {
   return root ? program.reachable_from(*root) : std::vector<bool>(program.size());
 }

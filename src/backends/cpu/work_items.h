@@ -21,7 +21,7 @@ struct WorkItem {
   std::int64_t q_rows = 0;   ///< rows of each head
   TokenRange keys;           ///< storage rows of keys
   std::int64_t slot = kFinalSlot;
-  std::int64_t cost = 0;  ///< key tokens visited times rows
+  std::int64_t cost = 0;  ///< (query, key) pairs visited
 
   std::int64_t rows() const noexcept { return heads * q_rows; }
 };

@@ -6,13 +6,14 @@
 
 namespace tilewright::cpu::jit {
 
-/// Writes one pass function, full or masked. Per row, two loops over the tile's columns:
+/// Writes one pass function, full or masked. Per row, one loop over the tile's columns,
 ///
-///   scores:         t = select(mask, score_mod(scale * score), -inf), kept in the score tile;
-///                   the greatest t
-///   probabilities:  p = exp(t - shift), stored; the sum of p
+///   t = select(mask, score_mod(scale * score), -inf);  the greatest t
+///   p = exp(t - shift), stored;  the sum of p
 ///
-/// after a prologue that computes what depends on (b, h) and on the column alone.
+/// after a prologue that computes what depends on (b, h) and on the column alone. The loop trusts
+/// the row's shift and runs again where the greatest t proves it too small, which is rare after a
+/// row's first tile. There the first run only probes for the maximum.
 class PassFunction {
  public:
   /// `frame.function` is empty; mask and score tables may be one.
@@ -50,15 +51,35 @@ class PassFunction {
     llvm::Value* prob = nullptr;
   };
 
+  /// What the loop of a row finds.
+  struct RowSums {
+    llvm::Value* max = nullptr;
+    llvm::Value* sum = nullptr;
+  };
+
+  /// What a run of the loop is for, as i1.
+  struct Attempt {
+    llvm::Value* probing = nullptr;     ///< only the maximum is wanted
+    llvm::Value* first_tile = nullptr;  ///< of this row: its run after the probing one follows
+  };
+
+  /// The row's shift before and after the tile.
+  struct ShiftMove {
+    llvm::Value* before = nullptr;
+    llvm::Value* after = nullptr;
+  };
+
   void load_tile();
   void load_captures();
   void bound_columns();
   void emit_tile_scope();
   void emit_columns();
   void emit_row(llvm::Value* index);
-  llvm::Value* emit_scores(const Row& row);
-  llvm::Value* emit_shift(const Row& row, llvm::Value* tile_max);
-  void emit_probabilities(const Row& row, llvm::Value* shift);
+  void emit_softmax(const Row& row);
+  RowSums emit_columns_of(const Row& row, llvm::Value* shift, Attempt attempt);
+  /// t of a vector. Of a row's first tile score_mod is evaluated while probing and kept.
+  llvm::Value* score_of_attempt(const Row& row, llvm::Value* column, Attempt attempt);
+  void emit_row_sum(const Row& row, ShiftMove move, llvm::Value* tile_sum);
   void store_probabilities(const Row& row, llvm::Value* column, llvm::Value* probabilities);
   void zero_probabilities(const Row& row, llvm::Value* begin, llvm::Value* end);
 
@@ -78,7 +99,6 @@ class PassFunction {
   bool fails_per_score() const;
   bool reads_kv_per_score() const;
   bool has_columns() const;
-  bool keeps_scores() const;
   bool skips_dead_vectors() const;
 
   Frame& frame_;

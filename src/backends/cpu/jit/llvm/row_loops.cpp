@@ -3,17 +3,10 @@
 #include "backends/cpu/jit/llvm/pass_function.h"
 #include "base/check.h"
 
-/// The two loops of a row and the online softmax between them.
+/// The loop of a row and the online softmax around it.
 namespace tilewright::cpu::jit {
 
 using llvm::Value;
-
-namespace {
-
-// The shift follows the maximum only past this distance: exp(8 ln 2) = 256 costs no accuracy.
-constexpr double kLazyShift = 8 * 0.69314718055994530942;
-
-}  // namespace
 
 Value* PassFunction::minus_infinity() {
   return llvm::ConstantFP::getInfinity(frame_.vector_of(frame_.real), true);
@@ -36,13 +29,63 @@ void PassFunction::emit_row(Value* index) {
       .index = index,
       .score = b_.CreateGEP(frame_.real, tile_.score, b_.CreateMul(index, tile_.score_stride)),
       .prob = b_.CreateGEP(b_.getIntNTy(prob_bytes * 8), tile_.prob, prob_row)};
-  Value* tile_max = emit_scores(row);
-  Value* shift = emit_shift(row, tile_max);
-  emit_probabilities(row, shift);
+  zero_probabilities(row, b_.getInt64(0), tile_.vector_begin);
+  zero_probabilities(row, tile_.vector_end, frame_.prob_cols);
+  emit_softmax(row);
 }
 
-Value* PassFunction::emit_scores(const Row& row) {
+void PassFunction::emit_softmax(const Row& row) {
+  Value* none = llvm::ConstantFP::getInfinity(frame_.real, true);
+  Value* zero = llvm::ConstantFP::get(frame_.real, 0);
+  Value* max_address = row_state(offsetof(PassTile, row_max), row.index);
+  Value* shift_address = row_state(offsetof(PassTile, row_shift), row.index);
+  Value* before = b_.CreateLoad(frame_.real, max_address);
+  Value* old_shift = b_.CreateLoad(frame_.real, shift_address);
+  Value* is_empty = b_.CreateFCmpOEQ(old_shift, none);
+  Variable shift(b_, frame_.function, old_shift);
+  Variable probing(b_, frame_.function, is_empty);
+  auto* attempt = llvm::BasicBlock::Create(b_.getContext(), "attempt", frame_.function);
+  auto* again = llvm::BasicBlock::Create(b_.getContext(), "again", frame_.function);
+  auto* done = llvm::BasicBlock::Create(b_.getContext(), "done", frame_.function);
+  b_.CreateBr(attempt);
+
+  b_.SetInsertPoint(attempt);
+  // A row without a live pair has exp(-inf - 0) = 0 everywhere.
+  Value* current = shift.get();
+  Value* subtracted = b_.CreateSelect(b_.CreateFCmpOEQ(current, none), zero, current);
+  const RowSums sums = emit_columns_of(row, subtracted, {probing.get(), is_empty});
+  Value* row_max = b_.CreateSelect(b_.CreateFCmpOGT(sums.max, before), sums.max, before);
+  // Equal infinities differ by NaN: false.
+  Value* far = b_.CreateFCmpOGT(b_.CreateFSub(row_max, current),
+                                llvm::ConstantFP::get(frame_.real, kLazyShift));
+  b_.CreateCondBr(b_.CreateOr(probing.get(), far), again, done, frame_.unlikely);
+
+  b_.SetInsertPoint(again);
+  shift.set(b_.CreateSelect(far, row_max, current));
+  probing.set(b_.getFalse());
+  b_.CreateBr(attempt);
+
+  b_.SetInsertPoint(done);
+  b_.CreateStore(row_max, max_address);
+  b_.CreateStore(current, shift_address);
+  emit_row_sum(row, {old_shift, current}, sums.sum);
+}
+
+void PassFunction::emit_row_sum(const Row& row, ShiftMove move, Value* tile_sum) {
+  Variable alpha(b_, frame_.function, llvm::ConstantFP::get(frame_.real, 1));
+  emit_if(b_, b_.CreateFCmpONE(move.before, move.after), frame_.unlikely,
+          [&] { alpha.set(frame_.math.exp_of_shifted(b_.CreateFSub(move.before, move.after))); });
+  Value* factor = alpha.get();
+  b_.CreateStore(factor, row_state(offsetof(PassTile, row_alpha), row.index));
+  Value* sum_address = row_state(offsetof(PassTile, row_sum), row.index);
+  Value* kept = b_.CreateFMul(b_.CreateLoad(frame_.real, sum_address), factor);
+  b_.CreateStore(b_.CreateFAdd(kept, tile_sum), sum_address);
+}
+
+PassFunction::RowSums PassFunction::emit_columns_of(const Row& row, Value* shift, Attempt attempt) {
+  Value* shifts = frame_.splat(shift);
   Variable most(b_, frame_.function, minus_infinity());
+  Variable sum(b_, frame_.function, llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
   Value* first = frame_.splat_integer(b_.CreateAdd(frame_.kv_begin, tile_.vector_begin));
   Variable kv(b_, frame_.function, b_.CreateAdd(first, b_.CreateStepVector(first->getType())));
   emit_loop(b_, tile_.vector_begin, tile_.vector_end, frame_.lanes, [&](Value* column) {
@@ -51,25 +94,44 @@ Value* PassFunction::emit_scores(const Row& row) {
     stand_at(column);
     frame_.kv_vector = kv.get();
     frame_.in_range = fails_per_score() ? lanes_in_range(column) : nullptr;
-    Value* t = without_outside(column, masked_score(row, column));
-    if (keeps_scores())
-      b_.CreateAlignedStore(t, b_.CreateGEP(frame_.real, row.score, column), llvm::Align(4));
+    Value* t = score_of_attempt(row, column, attempt);
     // A NaN never becomes the maximum: it reaches the row through its probability.
     Value* before = most.get();
     most.set(b_.CreateSelect(b_.CreateFCmpOGT(t, before), t, before));
     if (reads_kv_per_score())
       kv.set(b_.CreateAdd(frame_.kv_vector,
                           llvm::ConstantInt::get(frame_.kv_vector->getType(), frame_.lanes)));
+    emit_if(b_, b_.CreateNot(attempt.probing), nullptr, [&] {
+      Value* p = frame_.math.exp_of_shifted(b_.CreateFSub(t, shifts));
+      sum.set(b_.CreateFAdd(sum.get(), p));
+      store_probabilities(row, column, p);
+    });
   });
   llvm::FastMathFlags flags;
   flags.setNoNaNs();
   llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
   b_.setFastMathFlags(flags);
-  return b_.CreateFPMaxReduce(most.get());
+  Value* row_max = b_.CreateFPMaxReduce(most.get());
+  flags = {};
+  flags.setAllowReassoc();
+  b_.setFastMathFlags(flags);
+  return {row_max, b_.CreateFAddReduce(llvm::ConstantFP::get(frame_.real, -0.0), sum.get())};
 }
 
-bool PassFunction::keeps_scores() const {
-  return frame_.masked || frame_.program.roots().score.has_value();
+Value* PassFunction::score_of_attempt(const Row& row, Value* column, Attempt attempt) {
+  if (!frame_.program.roots().score) return without_outside(column, masked_score(row, column));
+  Value* address = b_.CreateGEP(frame_.real, row.score, column);
+  llvm::Type* type = frame_.vector_of(frame_.real);
+  Variable t(b_, frame_.function, minus_infinity());
+  Value* kept = b_.CreateAnd(attempt.first_tile, b_.CreateNot(attempt.probing));
+  emit_if(b_, kept, nullptr, [&] { t.set(b_.CreateAlignedLoad(type, address, llvm::Align(4))); });
+  emit_if(b_, b_.CreateNot(kept), nullptr, [&] {
+    Value* fresh = without_outside(column, masked_score(row, column));
+    t.set(fresh);
+    emit_if(b_, attempt.probing, nullptr,
+            [&] { b_.CreateAlignedStore(fresh, address, llvm::Align(4)); });
+  });
+  return t.get();
 }
 
 Value* PassFunction::scaled_score(const Row& row, Value* column) {
@@ -130,57 +192,6 @@ Value* PassFunction::without_outside(Value* column, Value* t) {
   emit_if(b_, b_.CreateNot(inside), frame_.unlikely,
           [&] { kept.set(b_.CreateSelect(lanes_in_range(column), t, minus_infinity())); });
   return kept.get();
-}
-
-Value* PassFunction::emit_shift(const Row& row, Value* tile_max) {
-  Value* max_address = row_state(offsetof(PassTile, row_max), row.index);
-  Value* shift_address = row_state(offsetof(PassTile, row_shift), row.index);
-  Value* before = b_.CreateLoad(frame_.real, max_address);
-  Value* row_max = b_.CreateSelect(b_.CreateFCmpOGT(tile_max, before), tile_max, before);
-  b_.CreateStore(row_max, max_address);
-  Value* old_shift = b_.CreateLoad(frame_.real, shift_address);
-  Variable shift(b_, frame_.function, old_shift);
-  Variable alpha(b_, frame_.function, llvm::ConstantFP::get(frame_.real, 1));
-  // Equal infinities differ by NaN: false.
-  Value* moves = b_.CreateFCmpOGT(b_.CreateFSub(row_max, old_shift),
-                                  llvm::ConstantFP::get(frame_.real, kLazyShift));
-  emit_if(b_, moves, nullptr, [&] {
-    shift.set(row_max);
-    alpha.set(frame_.math.exp_of_shifted(b_.CreateFSub(old_shift, row_max)));
-    b_.CreateStore(row_max, shift_address);
-  });
-  Value* factor = alpha.get();
-  b_.CreateStore(factor, row_state(offsetof(PassTile, row_alpha), row.index));
-  Value* sum_address = row_state(offsetof(PassTile, row_sum), row.index);
-  b_.CreateStore(b_.CreateFMul(b_.CreateLoad(frame_.real, sum_address), factor), sum_address);
-  // A row without a live pair has exp(-inf - 0) = 0 everywhere.
-  Value* current = shift.get();
-  Value* is_empty = b_.CreateFCmpOEQ(current, llvm::ConstantFP::getInfinity(frame_.real, true));
-  return b_.CreateSelect(is_empty, llvm::ConstantFP::get(frame_.real, 0), current);
-}
-
-void PassFunction::emit_probabilities(const Row& row, Value* shift) {
-  Value* shifts = frame_.splat(shift);
-  Variable sum(b_, frame_.function, llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
-  zero_probabilities(row, b_.getInt64(0), tile_.vector_begin);
-  emit_loop(b_, tile_.vector_begin, tile_.vector_end, frame_.lanes, [&](Value* column) {
-    Value* address = b_.CreateGEP(frame_.real, row.score, column);
-    Value* t = keeps_scores()
-                   ? b_.CreateAlignedLoad(frame_.vector_of(frame_.real), address, llvm::Align(4))
-                   : without_outside(column, scaled_score(row, column));
-    Value* p = frame_.math.exp_of_shifted(b_.CreateFSub(t, shifts));
-    sum.set(b_.CreateFAdd(sum.get(), p));
-    store_probabilities(row, column, p);
-  });
-  zero_probabilities(row, tile_.vector_end, frame_.prob_cols);
-  llvm::FastMathFlags flags;
-  flags.setAllowReassoc();
-  llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
-  b_.setFastMathFlags(flags);
-  Value* tile_sum = b_.CreateFAddReduce(llvm::ConstantFP::get(frame_.real, -0.0), sum.get());
-  b_.clearFastMathFlags();
-  Value* sum_address = row_state(offsetof(PassTile, row_sum), row.index);
-  b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(frame_.real, sum_address), tile_sum), sum_address);
 }
 
 void PassFunction::store_probabilities(const Row& row, Value* column, Value* probabilities) {

@@ -21,6 +21,28 @@ constexpr std::array kF64Tail = {
     0x1.6c16c1794e1dcp-10, 0x1.a01a01a83ba17p-13, 0x1.a019b621f9d08p-16, 0x1.71de0be2b5e96p-19,
     0x1.2894f52583578p-22, 0x1.af3ce42b12b24p-26};
 
+// 2^r on |r| <= 1/2, lowest power first: f32 minimises the largest relative error (9.2e-8) with the
+// constant 1 kept, f64 is Taylor's (2e-16).
+constexpr std::array kF32Exp2 = {1.0,
+                                 0.6931470036506653,
+                                 0.24022242426872253,
+                                 0.05550733581185341,
+                                 0.009671512991189957,
+                                 0.0013264723820611835};
+constexpr std::array kF64Exp2 = {1.0,
+                                 0.69314718055994530942,
+                                 0.24022650695910071233,
+                                 0.055504108664821579953,
+                                 0.0096181291076284771619,
+                                 0.0013333558146428443423,
+                                 0.00015403530393381609954,
+                                 1.5252733804059840280e-5,
+                                 1.3215486790144309489e-6,
+                                 1.0178086009239699728e-7,
+                                 7.0549116208011233298e-9,
+                                 4.4455382718708114976e-10,
+                                 2.5678435993488205141e-11};
+
 /// What differs between f32 and f64. ln 2 comes in two parts (Cody and Waite) of which n times the
 /// first is exact.
 struct Format {
@@ -33,9 +55,11 @@ struct Format {
   double underflow;  ///< and 0 below this
   double tanh_one;   ///< tanh rounds to 1 from here on
   std::span<const double> tail;
+  std::span<const double> exp2;
 };
 
-constexpr Format kF32{0.693359375, -2.12194440e-4, 0x1.8p23, 23, 127, 89.0, -105.0, 9.02, kF32Tail};
+constexpr Format kF32{0.693359375, -2.12194440e-4, 0x1.8p23, 23,       127,
+                      89.0,        -105.0,         9.02,     kF32Tail, kF32Exp2};
 constexpr Format kF64{6.93145751953125e-1,
                       1.42860682030941723212e-6,
                       0x1.8p52,
@@ -44,7 +68,8 @@ constexpr Format kF64{6.93145751953125e-1,
                       710.0,
                       -746.0,
                       19.1,
-                      kF64Tail};
+                      kF64Tail,
+                      kF64Exp2};
 
 constexpr double kLog2E = 1.44269504088896340736;
 constexpr double kLn2 = 0.69314718055994530942;
@@ -105,16 +130,16 @@ Value* VectorMath::exp_of_shifted(Value* x) {
   const Format& format = format_of(type);
   // Below -bias * ln 2 the biased exponent is 0, hence the scale 0: the result is exactly 0.
   x = at_least(x, -format.bias * kLn2);
-  const Reduced reduced = reduce(x, format.bias);
-  Value* scale = power_of_two(reduced.n_biased_bits, type);
-  Value* one = constant(type, 1);
-  const std::span<const double> tail = format.tail;
-  Value* sum = constant(type, tail.back());
-  for (std::size_t i = tail.size() - 1; i-- > 0;)
-    sum = multiply_add(sum, reduced.r, constant(type, tail[i]));
-  sum = multiply_add(sum, reduced.r, one);
-  sum = multiply_add(sum, reduced.r, one);
-  return b_.CreateFMul(sum, scale);
+  Value* log2e = constant(type, kLog2E);
+  Value* magic = constant(type, format.magic + format.bias);
+  Value* shifted = multiply_add(x, log2e, magic);
+  Value* n = b_.CreateFSub(shifted, magic);
+  Value* r = multiply_add(x, log2e, b_.CreateFNeg(n));
+  const std::span<const double> powers = format.exp2;
+  Value* sum = constant(type, powers.back());
+  for (std::size_t i = powers.size() - 1; i-- > 0;)
+    sum = multiply_add(sum, r, constant(type, powers[i]));
+  return b_.CreateFMul(sum, power_of_two(b_.CreateBitCast(shifted, integer_of(type)), type));
 }
 
 Value* VectorMath::power_of_two(Value* biased_exponent, Type* type) {

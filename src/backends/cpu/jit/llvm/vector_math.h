@@ -12,7 +12,8 @@ class VectorMath {
   VectorMath(Builder& builder, const Machine& machine) : b_(builder), machine_(machine) {}
 
   /// exp for arguments that may be large negative but not large positive (at most 88, f64 709):
-  /// 1 ulp; below 2^-126.5 (f64 2^-1022.5) it gives 0, exactly 0 for -inf, NaN for NaN.
+  /// within 1.5 ulp + |x| / 8 ulp, exactly 1 at 0; below 2^-126.5 (f64 2^-1022.5) it gives 0,
+  /// exactly 0 for -inf, NaN for NaN.
   llvm::Value* exp_of_shifted(llvm::Value* x);
 
   /// The whole domain, subnormal results included: 2 ulp.
