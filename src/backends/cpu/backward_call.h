@@ -79,6 +79,7 @@ struct BackwardLayout {
   // One worker.
   std::size_t key_b = 0, key_turned = 0, value_b = 0, d_key = 0, d_value = 0;
   std::size_t score = 0, prob = 0, turned = 0, staging = 0, column_scratch = 0;
+  std::size_t diagonal_key = 0, diagonal_score = 0;
   std::size_t worker_bytes = 0;
 };
 

@@ -64,9 +64,13 @@ void size_worker(const BackwardCall& call, BackwardLayout& layout) {
   layout.staging =
       aligned(rows * std::max(problem.head_dim, problem.value_dim) * layout.real_bytes);
   layout.column_scratch = aligned(static_cast<std::int64_t>(call.column_scratch_bytes));
+  const std::int64_t side = kernel.column_multiple;
+  layout.diagonal_key = aligned(packed_key_bytes(kernel, side, problem.value_dim));
+  layout.diagonal_score = aligned(side * side * layout.real_bytes);
   layout.worker_bytes = layout.key_b + layout.key_turned + layout.value_b + layout.d_key +
                         layout.d_value + 2 * layout.score + 2 * layout.prob + layout.turned +
-                        2 * layout.staging + layout.column_scratch;
+                        2 * layout.staging + layout.diagonal_key + layout.diagonal_score +
+                        layout.column_scratch;
 }
 
 }  // namespace

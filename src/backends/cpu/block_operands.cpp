@@ -34,20 +34,26 @@ class BlockPreparation {
         memory_(memory),
         staged_(reinterpret_cast<Real*>(staging)),
         narrow_(staging + layout.staging),
+        diagonal_key_(narrow_ + layout.staging),
+        diagonal_score_(reinterpret_cast<Real*>(diagonal_key_ + layout.diagonal_key)),
         lse_(reinterpret_cast<Real*>(memory.lse)),
         delta_(reinterpret_cast<Real*>(memory.delta)) {}
 
   void run() {
     const BackwardInputs& inputs = *call_.inputs;
-    const MatrixView query = rows_of(inputs.query);
-    const MatrixView d_out = rows_of(inputs.d_out);
-    read_statistics(d_out);
-    const MatrixView packed_query = packable(query);
-    if (memory_.query_a != nullptr) kernel_.pack_query(packed_query, memory_.query_a);
-    if (memory_.query_b != nullptr) kernel_.pack_value(packed_query, memory_.query_b);
-    const MatrixView packed_d_out = packable(d_out);
-    if (memory_.d_out_a != nullptr) kernel_.pack_query(packed_d_out, memory_.d_out_a);
-    if (memory_.d_out_b != nullptr) kernel_.pack_value(packed_d_out, memory_.d_out_b);
+    read_lse();
+    const MatrixView query = packable(rows_of(inputs.query));
+    if (memory_.query_a != nullptr) kernel_.pack_query(query, memory_.query_a);
+    if (memory_.query_b != nullptr) kernel_.pack_value(query, memory_.query_b);
+    const MatrixView d_out = packable(rows_of(inputs.d_out));
+    if (memory_.d_out_a != nullptr) kernel_.pack_query(d_out, memory_.d_out_a);
+    if (memory_.d_out_b != nullptr) kernel_.pack_value(d_out, memory_.d_out_b);
+    if (memory_.d_out_a == nullptr) return;
+    if (is_source(inputs.out.dtype))
+      multiply_with_out();
+    else
+      add_up_with_out();
+    subtract_d_lse();
   }
 
  private:
@@ -55,24 +61,54 @@ class BlockPreparation {
     return head_rows(tensor, place_.b, place_.h, place_.rows);
   }
 
+  bool is_source(DType type) const { return (kernel_.sources >> static_cast<int>(type) & 1) != 0; }
   bool is_empty(std::int64_t r) const { return lse_[r] == kInfinity<Real>; }
 
-  void read_statistics(const MatrixView& d_out) {
-    const BackwardInputs& inputs = *call_.inputs;
-    const MatrixView out = rows_of(inputs.out);
-    std::vector<Real> rows(static_cast<std::size_t>(2 * out.columns));
+  void read_lse() {
+    const TensorView& tensor = call_.inputs->lse;
     for (std::int64_t r = 0; r < place_.rows.size(); ++r) {
-      const std::int64_t q = place_.rows.begin + r;
-      const Real lse =
-          static_cast<Real>(read_real(inputs.lse, row_offset(inputs.lse, place_.b, place_.h, q)));
+      const std::int64_t offset = row_offset(tensor, place_.b, place_.h, place_.rows.begin + r);
+      const Real lse = static_cast<Real>(read_real(tensor, offset));
       has_empty_ = has_empty_ || lse == -kInfinity<Real>;
       lse_[r] = lse == -kInfinity<Real> ? kInfinity<Real> : lse;
-      delta_[r] = is_empty(r) ? Real(0) : delta(out, d_out, r, rows) - d_lse(q);
     }
   }
 
-  Real delta(const MatrixView& out, const MatrixView& d_out, std::int64_t r,
-             std::vector<Real>& rows) const {
+  /// <d_out, out> by the product that makes dP: where a row sees one key alone, out is its value
+  /// and dP - delta exactly 0.
+  void multiply_with_out() {
+    const MatrixView out = packable(rows_of(call_.inputs->out));
+    const std::int64_t side = kernel_.column_multiple;
+    const std::int64_t row_bytes = packed_query_row_bytes(kernel_, out.columns);
+    const auto element_bytes = static_cast<std::int64_t>(size_bytes(out.type));
+    for (std::int64_t first = 0; first < out.rows; first += side) {
+      MatrixView part = out;
+      part.data = static_cast<const char*>(out.data) + first * out.row_stride * element_bytes;
+      part.rows = std::min(side, out.rows - first);
+      kernel_.pack_key(part, diagonal_key_);
+      kernel_.score_tile({.query = memory_.d_out_a + first * row_bytes,
+                          .key = diagonal_key_,
+                          .score = diagonal_score_,
+                          .score_stride = side,
+                          .rows = part.rows,
+                          .kv = part.rows,
+                          .depth = out.columns});
+      for (std::int64_t r = 0; r < part.rows; ++r)
+        delta_[first + r] = diagonal_score_[r * side + r];
+    }
+  }
+
+  /// The same for an out that the kernel would have to round.
+  void add_up_with_out() {
+    const MatrixView out = rows_of(call_.inputs->out);
+    const MatrixView d_out = rows_of(call_.inputs->d_out);
+    std::vector<Real> rows(static_cast<std::size_t>(2 * out.columns));
+    for (std::int64_t r = 0; r < out.rows; ++r)
+      delta_[r] = is_empty(r) ? Real(0) : row_product(out, d_out, r, rows);
+  }
+
+  static Real row_product(const MatrixView& out, const MatrixView& d_out, std::int64_t r,
+                          std::vector<Real>& rows) {
     Real* const out_row = rows.data();
     Real* const d_out_row = out_row + out.columns;
     read_row(out, r, out_row);
@@ -83,17 +119,19 @@ class BlockPreparation {
     return static_cast<Real>(sum);
   }
 
-  Real d_lse(std::int64_t q) const {
+  void subtract_d_lse() {
     const auto& d_lse = call_.inputs->d_lse;
-    if (!d_lse) return Real(0);
-    return static_cast<Real>(read_real(*d_lse, row_offset(*d_lse, place_.b, place_.h, q)));
+    for (std::int64_t r = 0; d_lse && r < place_.rows.size(); ++r) {
+      if (is_empty(r)) continue;
+      const std::int64_t offset = row_offset(*d_lse, place_.b, place_.h, place_.rows.begin + r);
+      delta_[r] -= static_cast<Real>(read_real(*d_lse, offset));
+    }
   }
 
   /// The matrix itself where the kernel can pack it, else a copy in the compute type with zeros for
   /// rows that have no live pair.
   MatrixView packable(const MatrixView& matrix) {
-    const bool is_source = (kernel_.sources >> static_cast<int>(matrix.type) & 1) != 0;
-    if (is_source && !has_empty_) return matrix;
+    if (is_source(matrix.type) && !has_empty_) return matrix;
     for (std::int64_t r = 0; r < matrix.rows; ++r) {
       Real* const row = staged_ + r * matrix.columns;
       if (is_empty(r))
@@ -123,6 +161,8 @@ class BlockPreparation {
   const BlockMemory& memory_;
   Real* staged_;
   char* narrow_;
+  char* diagonal_key_;
+  Real* diagonal_score_;
   Real* lse_;
   Real* delta_;
   bool has_empty_ = false;

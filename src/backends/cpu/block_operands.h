@@ -27,7 +27,7 @@ struct BlockPlace {
 
 /// Packs the block's operands, finds its statistics and clears its dQ. Rows without a live pair
 /// are packed as zeros, whatever the tensors hold there (R4). `staging` holds two tiles of rows
-/// (BackwardLayout::staging each).
+/// (BackwardLayout::staging each), then diagonal_key and diagonal_score.
 void prepare_block(const BackwardCall& call, const BackwardLayout& layout, const BlockPlace& place,
                    const BlockMemory& memory, char* staging);
 
