@@ -20,7 +20,8 @@ Program every_subscript(EntryContext& context) {
   const Capture other = context.normal("other", DType::kF32, {kv_len, 5});
   const Capture unread = context.normal("unread", DType::kF32, {3});
   Program program = trace([=](Score s, Index, Index h, Index q, Index kv) {
-    Score t = s * Value(scalar) + head[h] * 0.5 + row[h][q] + column[kv + 2] + dense[q][kv];
+    // Softmax does not see what it adds to a whole row: those captures scale the score.
+    Score t = s * (Value(scalar) + head[h] * 0.5 + row[h][q] * 0.1) + column[kv + 2] + dense[q][kv];
     t = t + relative[h][q - kv + kv_len - 1] * relative[h][q - kv + kv_len - 1];
     t = t + bucket[floor_mod(q * 3 + kv, 7)];
     t = t + 0.1 * tanh(dot(Vector(embedding[q]), Vector(other[kv])));
