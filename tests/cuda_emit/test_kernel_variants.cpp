@@ -16,10 +16,9 @@ class KernelVariants : public ::testing::TestWithParam<VariantLine> {
  protected:
   static std::shared_ptr<const cuda::Nvrtc> nvrtc() {
     static const cuda::NvrtcChoice choice = [] {
-      cuda::NvrtcPlaces places = cuda::nvrtc_places({});
-      places.site_packages.push_back(std::string(TILEWRIGHT_SOURCE_DIR) +
-                                     "/.venv/lib/python3/site-packages");
-      return cuda::find_nvrtc(places, kAnyDriver);
+      backends::BackendOptions options;
+      options.virtual_env = std::string(TILEWRIGHT_SOURCE_DIR) + "/.venv";
+      return cuda::find_nvrtc(cuda::nvrtc_places(options), kAnyDriver);
     }();
     return choice.nvrtc;
   }
