@@ -14,6 +14,10 @@
 
 namespace nb = nanobind;
 
+namespace tilewright {
+class Engine;
+}
+
 namespace tilewright::python {
 
 /// A tensor as the engine sees it, and the Python object that keeps its memory alive.
@@ -57,6 +61,7 @@ void bind_programs(nb::module_& module);
 void bind_inline(nb::module_& module);
 void bind_masks(nb::module_& module);
 void bind_engine(nb::module_& module);
+void bind_backward(nb::class_<Engine>& engine);
 void bind_mask_catalogue(nb::module_& module);
 void bind_score_catalogue(nb::module_& module);
 

@@ -201,7 +201,8 @@ void bind_engine(nb::module_& module) {
             return self.attention.explain(stage);
           },
           nb::arg("stage") = "all");
-  nb::class_<Engine>(module, "Engine")
+  nb::class_<Engine> engine(module, "Engine");
+  engine
       .def("__init__",
            [](Engine* self, const nb::dict& options) { new (self) Engine(options_from(options)); })
       .def("attention", &run_attention, nb::arg("program"), nb::arg("inputs"), nb::arg("outputs"),
@@ -211,6 +212,7 @@ void bind_engine(nb::module_& module) {
       .def("stats", &stats_of)
       .def_prop_ro("cache_dir", [](const Engine& self) { return self.options().cache_dir; })
       .def_prop_ro("require_fast", [](const Engine& self) { return self.options().require_fast; });
+  bind_backward(engine);
   module.def("targets", &targets_as_dicts);
   module.def("merge_partials", &merge, nb::arg("a"), nb::arg("b"), nb::arg("into"));
 }

@@ -115,6 +115,10 @@ class _Recorded:
     def __getitem__(self, index: Any) -> Any:
         return self.tape.call("__getitem__", (self, index), {})
 
+    def subscript_of(self, tensor: Any, index: Any) -> Any:
+        """`tensor[index]` where this symbol is part of the index."""
+        return self.tape.call("__getitem__", (tensor, index), {})
+
     def __bool__(self) -> bool:
         return self.tape.decide(self)
 
@@ -189,9 +193,9 @@ def _text(score: Any, mask: Any, kinds: Any) -> str:
 
 @torch.compiler.assume_constant_result
 def _teach_dynamo() -> bool:
-    from ._dynamo import teach_comparisons
+    from ._dynamo import teach_dynamo
 
-    teach_comparisons(_Recorded)
+    teach_dynamo(_Recorded)
     return True
 
 

@@ -191,12 +191,7 @@ def _backward(
             gradients[sum(wanted[: 3 + operand])].zero_()
     made_lists = block_lists(lists, list_sizes)
     engine = _engine.engine(require_fast)
-    backward = getattr(engine, "attention_backward", None)
-    if backward is None:
-        raise UnsupportedError(
-            "this build has no backward pass", "backward", "a library with backward", "forward only"
-        )
-    backward(bound, tuple(inputs), (*views[:3], by_slot), (scale, made_lists))
+    engine.attention_backward(bound, tuple(inputs), (*views[:3], by_slot), (scale, made_lists))
     return gradients
 
 
@@ -235,11 +230,16 @@ def _differentiate(ctx: Any, d_out: Any, d_lse: Any, d_max_scores: Any) -> Any:
         query, key, value, out, lse, d_out, d_lse, captures, ctx.integers, ctx.reals, real_tensors,
         lists, ctx.list_sizes, ctx.program, ctx.scale, wanted, ctx.require_fast,
     )  # fmt: skip
+
+    def nothing(values: Any) -> Any:
+        # An empty list counts as a list of tensors, a list of numbers as one value.
+        return None if values else []
+
     filled = iter(gradients)
     all_gradients = [next(filled) if flag else None for flag in wanted]
     return (
-        *all_gradients[:3], all_gradients[3:], None, None, [None] * n_reals, [None] * n_lists,
-        None, None, None, None, None, None,
+        *all_gradients[:3], all_gradients[3:], nothing(ctx.integers), nothing(ctx.reals),
+        [None] * n_reals, [None] * n_lists, nothing(ctx.list_sizes), None, None, None, None, None,
     )  # fmt: skip
 
 
