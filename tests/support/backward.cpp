@@ -162,13 +162,23 @@ double largest(const TensorView& view) {
   return most;
 }
 
+double largest_difference(const TensorView& a, const TensorView& b) {
+  double most = 0;
+  for_each_index(a.shape, [&](const Dims& at) {
+    const double difference = std::abs(Tensor::value_at(a, at) - Tensor::value_at(b, at));
+    // A NaN is kept.
+    most = std::isnan(most) || difference <= most ? most : difference;
+  });
+  return most;
+}
+
 /// What is added to every score of a row has gradient 0: sums of terms that cancel leave rounding
-/// errors, in fp64 too, and no relative bound can hold. They are held against the size of d_value,
-/// which is that of the terms.
-std::string vanishing_mismatch(const TensorView& gradient, double terms, DType dtype) {
-  constexpr double kGradientEps = 3;
-  const double bound = kGradientEps * tolerance_of(dtype).eps * terms;
-  const double error = largest(gradient);
+/// errors, in fp64 too, and no bound relative to the gradient can hold. The rule for the largest
+/// error then takes the size of d_value, which is that of the terms, for that of the gradient.
+std::string vanishing_mismatch(const TensorView& gradient, const TensorView& meaning,
+                               const TensorView& plain, double absolute) {
+  const double bound = 2 * largest_difference(plain, meaning) + absolute;
+  const double error = largest_difference(gradient, meaning);
   return error <= bound ? std::string()
                         : "vanishes, but has " + std::to_string(error / bound) + " of its bound";
 }
@@ -182,11 +192,14 @@ bool vanishes(const TensorView& meaning, double terms) {
 
 std::string mismatch(const BackwardOutputs& gradients, const GradientReference& reference,
                      DType dtype) {
+  constexpr double kGradientEps = 3;
   const double terms = largest(reference.meaning.d_value);
   const BackwardOutputs meaning = reference.meaning.outputs();
   const BackwardOutputs plain = reference.plain.outputs();
   return over_all(gradients, [&](const auto& of) {
-    if (vanishes(of(meaning), terms)) return vanishing_mismatch(of(gradients), terms, dtype);
+    if (vanishes(of(meaning), terms))
+      return vanishing_mismatch(of(gradients), of(meaning), of(plain),
+                                kGradientEps * tolerance_of(dtype).eps * terms);
     return compare_gradient(of(gradients), of(meaning), of(plain), dtype).reason;
   });
 }
