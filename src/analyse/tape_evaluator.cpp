@@ -47,27 +47,31 @@ TapeEvaluator::TapeEvaluator(const MaskTape& tape) : tape_(tape), slots_(inline_
 void TapeEvaluator::set_head(std::int64_t b, std::int64_t h) {
   b_ = b;
   h_ = h;
-  run(0, tape_.row_begin);
+  head_may_fault_ = run(0, tape_.row_begin);
 }
 
 void TapeEvaluator::set_rows(IntRange q) {
   q_ = q;
-  run(tape_.row_begin, tape_.key_begin);
+  rows_may_fault_ = run(tape_.row_begin, tape_.key_begin);
 }
 
 TruthRange TapeEvaluator::over_keys(IntRange kv) {
   kv_ = kv;
-  run(tape_.key_begin, tape_.instructions.size());
+  const bool keys_may_fault = run(tape_.key_begin, tape_.instructions.size());
+  // A pair that faults must be met one by one, or nobody would raise its error (semantics R8, R9).
+  if (head_may_fault_ || rows_may_fault_ || keys_may_fault) return kAnyTruth;
   return value(tape_.results.front()).truth;
 }
 
-void TapeEvaluator::run(std::size_t begin, std::size_t end) {
+bool TapeEvaluator::run(std::size_t begin, std::size_t end) {
   const MaskTape::Instruction* const first = tape_.instructions.data();
+  may_fault_ = false;
   for (std::size_t i = begin; i < end; ++i) slots_[i] = row(first[i]);
+  return may_fault_;
 }
 
 /// The rows of common masks are met here; all others are looked up by apply_rule.
-inline Interval TapeEvaluator::row(const MaskTape::Instruction& at) const {
+inline Interval TapeEvaluator::row(const MaskTape::Instruction& at) {
   switch (at.op) {
     case Op::kBatch:
       return single(b_);
@@ -95,12 +99,18 @@ inline Interval TapeEvaluator::row(const MaskTape::Instruction& at) const {
       return rule::band(value(at.a).truth, value(at.b).truth);
     case Op::bor:
       return rule::bor(value(at.a).truth, value(at.b).truth);
+    case Op::ifloor_div:
+    case Op::ifloor_mod:
+    case Op::itrunc_div:
+    case Op::itrunc_mod:
+      may_fault_ |= value(at.b).integer.contains(0) && value(at.c).truth.can_be_true;
+      [[fallthrough]];
     default:
       return apply_rule(tape_.arithmetic, at.op, value(at.a), value(at.b), value(at.c));
   }
 }
 
-Interval TapeEvaluator::load(const MaskTape::Instruction& at) const {
+Interval TapeEvaluator::load(const MaskTape::Instruction& at) {
   const MaskTape::Load& load = tape_.loads[static_cast<std::size_t>(at.load)];
   const TruthRange guard = value(load.guard).truth;
   const Interval zero = zero_of(at.type);
@@ -110,6 +120,7 @@ Interval TapeEvaluator::load(const MaskTape::Instruction& at) const {
   for (std::size_t axis = 0; axis < load.indices.size(); ++axis) {
     const Subscripts subscripts =
         wrapped(value(load.indices[axis]).integer, load.view->shape[axis]);
+    may_fault_ |= subscripts.may_leave;
     if (subscripts.always_leaves) return any(at.type);
     may_be_zero |= subscripts.may_leave;
     box[axis] = subscripts.entries;

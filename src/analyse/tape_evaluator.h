@@ -32,9 +32,10 @@ class TapeEvaluator {
  private:
   static constexpr std::size_t kInlineSlots = 128;
 
-  void run(std::size_t begin, std::size_t end);
-  Interval row(const MaskTape::Instruction& instruction) const;
-  Interval load(const MaskTape::Instruction& instruction) const;
+  /// Whether one of the instructions may meet a live bad subscript or divisor.
+  bool run(std::size_t begin, std::size_t end);
+  Interval row(const MaskTape::Instruction& instruction);
+  Interval load(const MaskTape::Instruction& instruction);
 
   const MaskTape& tape_;
   std::array<Interval, kInlineSlots> inline_slots_;
@@ -45,6 +46,9 @@ class TapeEvaluator {
   std::span<const std::int64_t> row_numbers_;
   IntRange q_{0, 0};
   IntRange kv_{0, 0};
+  bool may_fault_ = false;  ///< of the section that runs
+  bool head_may_fault_ = false;
+  bool rows_may_fault_ = false;
 };
 
 }  // namespace tilewright::analyse

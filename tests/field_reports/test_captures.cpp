@@ -47,6 +47,18 @@ TEST(FieldReport, C046LiveReadPastATableNamesIt) {
   expect_meaning(causal(), operands.inputs());
 }
 
+TEST(FieldReport, C046TilesThatWouldBeFullAnywayAreReadToo) {
+  const Tensor zeros = guarded(DType::kI32, {10}, [](const Dims&) { return 0.0; });
+  const Capture ids("ids", zeros);
+  const Program full =
+      trace([&](Index, Index, Index, Index kv) { return Index(ids[kv]) == Index(0); });
+  const Program empty = trace(
+      [&](Index, Index, Index q, Index kv) { return (kv < 0) & (Index(ids[q]) == Index(0)); });
+  const Operands operands = random_operands(square(1, 1, 70, 16), DType::kF32, 48);
+  for (const Program& program : {full, empty})
+    expect_error(program, operands.inputs(), ErrorCode::kIndexOutOfRange, {"ids", "10"});
+}
+
 TEST(FieldReport, LiveReadOfAScoreTableNamesItToo) {
   const Tensor table =
       guarded(DType::kF32, {90}, [](const Dims& at) { return static_cast<double>(at[0]); });

@@ -157,6 +157,10 @@ TEST(FieldReport, LiveDivisionByZeroRaisesAndADeadOneDoesNot) {
   const Operands operands = random_operands(square(1, 1, 40, 16), DType::kF32, 77);
   expect_error(trace([](Index, Index, Index q, Index kv) { return floor_div(kv, q - 7) >= 0; }),
                operands.inputs(), ErrorCode::kDivisionByZero, {"zero"});
+  // Every quotient gives a live pair, so that no tile has to be looked into for its truth.
+  expect_error(
+      trace([](Index, Index, Index q, Index kv) { return floor_mod(floor_div(kv, q - 7), 2) < 2; }),
+      operands.inputs(), ErrorCode::kDivisionByZero, {"zero"});
   expect_meaning(trace([](Index, Index, Index q, Index kv) {
                    if (q == 7) return Bool(true);
                    return Bool(floor_div(kv, q - 7) >= -2);
