@@ -16,10 +16,9 @@ constexpr std::int64_t kElementsPerTask = 1 << 14;
 
 std::size_t real_bytes(const BackwardCall& call) { return size_bytes(call.kernel->accumulator); }
 
-/// Dead lanes add 0 to element 0, so an empty tensor has one too.
+/// The tensor and behind it a spare element, where dead lanes go and nobody looks.
 std::size_t copy_bytes(const BackwardCall& call, const CaptureTarget& target) {
-  const auto elements =
-      static_cast<std::size_t>(std::max<std::int64_t>(1, element_count(target.gradient.shape)));
+  const auto elements = static_cast<std::size_t>(element_count(target.gradient.shape)) + 1;
   return (elements * real_bytes(call) + kPanelAlignment - 1) / kPanelAlignment * kPanelAlignment;
 }
 

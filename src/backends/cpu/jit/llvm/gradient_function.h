@@ -32,6 +32,7 @@ class GradientFunction : public PassFunction {
     Scope scope = Scope::kTile;         ///< of its subscripts
     llvm::Value* base = nullptr;        ///< element 0 of the capture's sums
     std::vector<llvm::Value*> strides;  ///< of the sums, in elements
+    llvm::Value* spare = nullptr;       ///< offset of the element behind them, for dead lanes
     std::optional<Variable> total;      ///< tile and row scope
     std::int64_t scratch_offset = 0;    ///< column scope: bytes per column before it
   };

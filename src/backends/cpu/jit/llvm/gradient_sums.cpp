@@ -52,6 +52,7 @@ void GradientFunction::list_sums() {
     sum.strides.assign(extents.size(), b_.getInt64(1));
     for (std::size_t axis = extents.size(); axis-- > 1;)
       sum.strides[axis - 1] = b_.CreateMul(sum.strides[axis], extents[axis]);
+    sum.spare = extents.empty() ? b_.getInt64(1) : b_.CreateMul(sum.strides[0], extents[0]);
     if (sum.scope != Scope::kColumn) continue;
     sum.scratch_offset = scratch_bytes_per_column_;
     scratch_bytes_per_column_ += frame_.real->getScalarSizeInBits() / 8;
@@ -134,15 +135,11 @@ void GradientFunction::add_scalar(const Sum& sum, Value* vector) {
   b_.clearFastMathFlags();
   const ScalarPlace place = scalar_place(sum);
   Value* address = b_.CreateGEP(frame_.real, sum.base, place.offset);
-  Value* added = b_.CreateFAdd(b_.CreateLoad(frame_.real, address), total);
-  Value* kept = place.is_inside == nullptr
-                    ? added
-                    : b_.CreateSelect(place.is_inside, added, b_.CreateLoad(frame_.real, address));
-  b_.CreateStore(kept, address);
+  b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(frame_.real, address), total), address);
 }
 
-/// The part of the offset that scalar subscripts make, 0 where one of them is outside: rows that no
-/// live pair reads from may hold any subscript.
+/// The part of the offset that scalar subscripts make, the spare element where one of them is
+/// outside: rows that no live pair reads from may hold any subscript.
 GradientFunction::ScalarPlace GradientFunction::scalar_place(const Sum& sum) {
   ScalarPlace place{.offset = b_.getInt64(0), .is_inside = nullptr};
   const auto nodes = subscripts(sum);
@@ -154,7 +151,7 @@ GradientFunction::ScalarPlace GradientFunction::scalar_place(const Sum& sum) {
     place.offset = b_.CreateAdd(place.offset, b_.CreateMul(wrapped.index, sum.strides[axis]));
   }
   if (place.is_inside != nullptr)
-    place.offset = b_.CreateSelect(place.is_inside, place.offset, b_.getInt64(0));
+    place.offset = b_.CreateSelect(place.is_inside, place.offset, sum.spare);
   return place;
 }
 
@@ -174,8 +171,8 @@ void GradientFunction::scatter(const Sum& sum, Value* vector, Value* live) {
   scatter_side_by_side(sum, vector, live);
 }
 
-/// Lanes whose elements lie side by side are added as one vector; dead ones add 0 to elements of
-/// the tensor, which changes nothing.
+/// Lanes whose elements lie side by side are added as one vector. Dead ones add 0 to elements that
+/// no other strip adds to at the same time: lanes of a vector have keys of one strip.
 void GradientFunction::scatter_side_by_side(const Sum& sum, Value* vector, Value* live) {
   const NodeId subscript = subscripts(sum).back();
   const bool is_backwards = *frame_.kv_steps[subscript] < 0;
@@ -196,6 +193,8 @@ void GradientFunction::scatter_side_by_side(const Sum& sum, Value* vector, Value
   emit_if(b_, b_.CreateNot(fits), frame_.unlikely, [&] { scatter_lanes(sum, vector, live); });
 }
 
+/// Dead lanes go to the spare element: whatever element of the tensor they chose, another strip may
+/// be adding to it.
 void GradientFunction::scatter_lanes(const Sum& sum, Value* vector, Value* live) {
   const auto nodes = subscripts(sum);
   const std::vector<Value*>& extents = frame_.captures[sum.load->capture].extents;
@@ -210,15 +209,13 @@ void GradientFunction::scatter_lanes(const Sum& sum, Value* vector, Value* live)
     live = b_.CreateAnd(live, wrapped.is_inside);
     moving.emplace_back(wrapped.index, sum.strides[axis]);
   }
-  vector = b_.CreateSelect(live, vector, zeros());
-  for (auto& [index, stride] : moving)
-    index = b_.CreateSelect(live, index, llvm::Constant::getNullValue(index->getType()));
   for (unsigned lane = 0; lane < frame_.lanes; ++lane) {
     Value* offset = place.offset;
     for (const auto& [index, stride] : moving) {
       Value* one = b_.CreateSExt(b_.CreateExtractElement(index, lane), b_.getInt64Ty());
       offset = b_.CreateAdd(offset, b_.CreateMul(one, stride));
     }
+    offset = b_.CreateSelect(b_.CreateExtractElement(live, lane), offset, sum.spare);
     Value* address = b_.CreateGEP(frame_.real, sum.base, offset);
     Value* before = b_.CreateLoad(frame_.real, address);
     b_.CreateStore(b_.CreateFAdd(before, b_.CreateExtractElement(vector, lane)), address);
