@@ -4,59 +4,77 @@
 
 namespace tilewright {
 
-CallReport run_backward(EngineCore& core, Prepared& prepared, const BackwardParts& call) {
+namespace {
+
+/// The spans of a backward call: those that it brings, or the mask's own; null where every pair is
+/// visited or where kernels find them themselves.
+std::shared_ptr<const MaskMap> spans_of(Prepared& prepared, const BackwardParts& call) {
+  if (call.map != nullptr) return {std::shared_ptr<const MaskMap>(), call.map};
+  if (call.lists == nullptr)
+    return prepared.map(call.program, call.problem, prepared.plan().q_tile_rows);
+  if (call.problem.device.kind != DeviceKind::kCpu) return nullptr;
+  return std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
+}
+
+}  // namespace
+
+CallReport run_backward(EngineCore& core, Prepared& asked, const BackwardParts& call) {
   check_call(call.program, call.problem,
              {.out = call.inputs.out, .lse = call.inputs.lse, .max_scores = {}});
-  const ir::DerivativeRequest wanted = derivatives_for(call.program, call.outputs);
   check_capture_gradients(call.program, call.outputs);
-  const std::shared_ptr<const GradientStage> stage = prepared.gradient(call.program, wanted);
-  const std::shared_ptr<const MaskMap> built =
-      call.lists == nullptr ? prepared.map(call.program, call.problem, prepared.plan().q_tile_rows)
-                            : nullptr;
-  std::optional<MaskMap> from_lists;
-  if (call.lists != nullptr && call.lists_map == nullptr)
-    from_lists = MaskMap::from_block_lists(*call.lists);
-  const MaskMap* map = built.get();
-  if (call.lists != nullptr) map = call.lists_map != nullptr ? call.lists_map : &*from_lists;
-  const analyse::BindingFacts facts = prepared.binding_facts(call.program, call.problem);
-  const auto kernel =
-      prepared.backward_kernel(*stage, call.problem, prepared.variant(facts), false);
+  Prepared& prepared = asked.serving(call);
+  const std::shared_ptr<const GradientStage> stage =
+      prepared.gradient(call.program, derivatives_for(call.program, call.outputs));
+  const std::shared_ptr<const MaskMap> map = spans_of(prepared, call);
+  backends::Variant variant = prepared.variant_of(call.program, call.problem);
+  variant.ordered = core.fixes_order(call.problem.device, call.deterministic);
+  const auto kernel = prepared.backward_kernel(*stage, call.problem, variant, false);
   const std::size_t workspace_bytes = kernel->launch_backward({.program = call.program,
                                                                .problem = call.problem,
                                                                .plan = prepared.plan(),
                                                                .derivative = stage->derivative,
                                                                .inputs = call.inputs,
                                                                .outputs = call.outputs,
-                                                               .map = map,
+                                                               .map = map.get(),
                                                                .lists = call.lists,
-                                                               .host = core.options.host});
+                                                               .host = core.options.host,
+                                                               .stream = call.stream});
   CallReport report = report_of(prepared.plan());
+  report.deterministic = call.problem.device.kind == DeviceKind::kCpu || variant.ordered;
   core.stats.called(report.kernel + " backward", workspace_bytes);
   return report;
 }
 
-CallReport Attention::backward(const BackwardInputs& inputs, const BackwardOutputs& outputs) const {
+CallReport Attention::backward(const BackwardInputs& inputs, const BackwardOutputs& outputs,
+                               const CallOptions& options) const {
   wait();
   Problem problem = problem_from(inputs, outputs);
   require_same_class(state_->problem, problem);
-  problem.scale = state_->problem.scale;
+  problem.scale = options.scale ? options.scale : state_->problem.scale;
   problem.q_base = state_->problem.q_base;
   problem.kv_base = state_->problem.kv_base;
   if (state_->lists) check_lists(*state_->lists, problem);
+  if (options.mask_map != nullptr)
+    check_map(*options.mask_map, state_->lists.has_value(), state_->program, problem);
   return run_backward(*state_->core, *state_->prepared,
                       {.program = state_->program,
                        .problem = problem,
                        .inputs = inputs,
                        .outputs = outputs,
                        .lists = state_->lists ? &*state_->lists : nullptr,
-                       .lists_map = state_->lists_map ? &*state_->lists_map : nullptr});
+                       .map = state_->lists_map ? &*state_->lists_map : options.mask_map,
+                       .stream = options.stream,
+                       .deterministic = options.deterministic});
 }
 
 void Attention::prepare_backward(const GradientSet& gradients) const {
+  Prepared& prepared = state_->prepared->for_backward(state_->program, state_->problem);
   const auto stage =
-      state_->prepared->gradient(state_->program, derivatives_for(state_->program, gradients));
-  for (const backends::Variant& variant : state_->prepared->reachable_variants())
-    state_->prepared->backward_kernel(*stage, state_->problem, variant, true);
+      prepared.gradient(state_->program, derivatives_for(state_->program, gradients));
+  for (backends::Variant variant : prepared.reachable_variants()) {
+    variant.ordered = state_->core->fixes_order(state_->problem.device, gradients.deterministic);
+    prepared.backward_kernel(*stage, state_->problem, variant, true);
+  }
 }
 
 }  // namespace tilewright

@@ -30,7 +30,9 @@ struct BackwardParts {
   const BackwardInputs& inputs;
   const BackwardOutputs& outputs;
   const BlockLists* lists = nullptr;
-  const MaskMap* lists_map = nullptr;
+  const MaskMap* map = nullptr;  ///< spans of the lists or of the mask, where they are known
+  void* stream = nullptr;
+  bool deterministic = false;
 };
 
 CallReport run_backward(EngineCore& core, Prepared& prepared, const BackwardParts& call);

@@ -166,6 +166,18 @@ tw_status tw_backward(tw_engine* engine, const tw_program* program,
   });
 }
 
+tw_status tw_backward_with(tw_engine* engine, const tw_program* program,
+                           const tw_backward_inputs* inputs, const tw_backward_outputs* outputs,
+                           const tw_call_options* options) {
+  return guard([&] {
+    required(engine, "engine")
+        .engine.attention_backward(required(program, "program").program,
+                                   inputs_of(sized_copy(inputs, "inputs")),
+                                   outputs_of(sized_copy(outputs, "outputs")),
+                                   options_of(sized_copy(options, "options")));
+  });
+}
+
 tw_status tw_attention_prepare(tw_engine* engine, const tw_program* program,
                                const tw_problem* problem, int32_t asynchronous,
                                tw_attention** attention) {
@@ -238,6 +250,18 @@ tw_status tw_attention_backward(const tw_attention* attention, const tw_backward
     required(attention, "attention")
         .attention.backward(inputs_of(sized_copy(inputs, "inputs")),
                             outputs_of(sized_copy(outputs, "outputs")));
+  });
+}
+
+tw_status tw_attention_backward_with(const tw_attention* attention,
+                                     const tw_backward_inputs* inputs,
+                                     const tw_backward_outputs* outputs,
+                                     const tw_call_options* options) {
+  return guard([&] {
+    required(attention, "attention")
+        .attention.backward(inputs_of(sized_copy(inputs, "inputs")),
+                            outputs_of(sized_copy(outputs, "outputs")),
+                            options_of(sized_copy(options, "options")));
   });
 }
 

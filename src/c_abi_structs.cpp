@@ -153,6 +153,7 @@ EngineOptions options_of(const tw_engine_options& options) {
   result.cache_dir = text_of(options.cache_dir);
   result.record_dir = text_of(options.record_dir);
   result.checked = options.checked != 0;
+  result.deterministic = options.deterministic != 0;
   result.nvrtc = text_of(options.nvrtc);
   result.cuda_driver = text_of(options.cuda_driver);
   result.kernel_dir = text_of(options.kernel_dir);
@@ -191,6 +192,7 @@ CallOptions options_of(const tw_call_options& options) {
   CallOptions result;
   if (options.scale != nullptr) result.scale = *options.scale;
   result.stream = options.stream;
+  result.deterministic = options.deterministic != 0;
   return result;
 }
 

@@ -57,6 +57,7 @@ Config read_config() {
           .backend = text_of("TILEWRIGHT_BACKEND"),
           .threads = count_of("TILEWRIGHT_THREADS"),
           .checked = switch_of("TILEWRIGHT_CHECKED"),
+          .deterministic = switch_of("TILEWRIGHT_DETERMINISTIC"),
           .nvrtc = text_of("TILEWRIGHT_NVRTC"),
           .cuda_driver = text_of("TILEWRIGHT_CUDA_DRIVER"),
           .kernel_dir = text_of("TILEWRIGHT_KERNEL_DIR"),
@@ -74,6 +75,7 @@ EngineOptions with_config(EngineOptions options, const Config& config) {
   fill(options.cuda_driver, config.cuda_driver);
   fill(options.kernel_dir, config.kernel_dir);
   options.checked = options.checked || config.checked;
+  options.deterministic = options.deterministic || config.deterministic;
   options.record_data = options.record_data || config.record_data;
   if (options.threads == 0) options.threads = config.threads;
   return options;

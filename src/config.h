@@ -20,6 +20,7 @@ struct Config {
   std::string backend;         ///< TILEWRIGHT_BACKEND
   int threads = 0;             ///< TILEWRIGHT_THREADS
   bool checked = false;        ///< TILEWRIGHT_CHECKED is 1
+  bool deterministic = false;  ///< TILEWRIGHT_DETERMINISTIC is 1
   std::string nvrtc;           ///< TILEWRIGHT_NVRTC
   std::string cuda_driver;     ///< TILEWRIGHT_CUDA_DRIVER
   std::string kernel_dir;      ///< TILEWRIGHT_KERNEL_DIR

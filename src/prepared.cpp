@@ -83,7 +83,8 @@ Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, con
                                            .facts = facts_,
                                            .problem = problem,
                                            .any_layout = demands.any_layout,
-                                           .block_lists = demands.block_lists}),
+                                           .block_lists = demands.block_lists,
+                                           .backward = demands.backward}),
                          core_->options.require_fast)),
       on_host_(problem.device.kind == DeviceKind::kCpu),
       tables_decide_(on_host_ && reads_tables(program.structure())),
@@ -94,15 +95,37 @@ Prepared& Prepared::serving(const CallParts& call) {
   const std::string reason = backend_->layout_rejection(plan_, call.inputs, call.outputs);
   const Demands demands{.any_layout = !reason.empty(),
                         .block_lists = call.lists != nullptr && !on_host_};
-  const std::size_t index = (demands.any_layout ? 1U : 0U) + (demands.block_lists ? 2U : 0U);
+  return sibling(call.program, call.problem, demands, reason);
+}
+
+Prepared& Prepared::serving(const BackwardParts& call) {
+  if (on_host_) return *this;
+  Demands demands{.block_lists = call.lists != nullptr, .backward = true};
+  Prepared& planned = sibling(call.program, call.problem, demands, {});
+  const std::string reason =
+      backend_->layout_rejection(planned.plan_, call.inputs, call.outputs);
+  if (reason.empty()) return planned;
+  demands.any_layout = true;
+  return sibling(call.program, call.problem, demands, reason);
+}
+
+Prepared& Prepared::for_backward(const Program& program, const Problem& problem) {
+  return on_host_ ? *this : sibling(program, problem, {.backward = true}, {});
+}
+
+Prepared& Prepared::sibling(const Program& program, const Problem& problem, Demands demands,
+                            const std::string& rejection) {
+  const std::size_t index = (demands.any_layout ? 1U : 0U) + (demands.block_lists ? 2U : 0U) +
+                            (demands.backward ? 4U : 0U);
   if (index == 0) return *this;
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<Prepared>& sibling = siblings_[index];
-  if (!sibling) {
-    sibling = std::make_unique<Prepared>(core_, call.program, call.problem, demands);
-    if (demands.any_layout) sibling->plan_.reasons.insert(sibling->plan_.reasons.begin(), reason);
+  std::unique_ptr<Prepared>& found = siblings_[index];
+  if (!found) {
+    found = std::make_unique<Prepared>(core_, program, problem, demands);
+    if (!rejection.empty())
+      found->plan_.reasons.insert(found->plan_.reasons.begin(), rejection);
   }
-  return *sibling;
+  return *found;
 }
 
 struct Prepared::LastCall {

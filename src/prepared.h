@@ -34,6 +34,7 @@ class StatsBoard {
 };
 
 struct CallParts;
+struct BackwardParts;
 
 /// What an engine owns.
 struct EngineCore {
@@ -45,6 +46,10 @@ struct EngineCore {
 
   /// The backend for a device. Throws Error{kUnsupported} naming what is missing.
   const backends::Backend& backend_for(Device device) const;
+  /// Whether a backward call needs kernels that add in a fixed order; on the CPU all of them do.
+  bool fixes_order(Device device, bool asked) const noexcept {
+    return device.kind != DeviceKind::kCpu && (asked || options.deterministic);
+  }
   void log(LogLevel level, const std::string& message) const;
 };
 
@@ -52,6 +57,7 @@ struct EngineCore {
 struct Demands {
   bool any_layout = false;   ///< its tensors lie where the planned kernel cannot reach them
   bool block_lists = false;  ///< on a device: the kernel walks block lists
+  bool backward = false;     ///< on a device: a kernel of backward
 };
 
 /// Everything about a structure and a class of problems that numbers, lengths, strides and tables
@@ -63,6 +69,9 @@ class Prepared {
 
   /// This one, or its sibling for calls that demand more of a kernel.
   Prepared& serving(const CallParts& call);
+  Prepared& serving(const BackwardParts& call);
+  /// Where backward is planned: on the CPU here, on a device in a sibling.
+  Prepared& for_backward(const Program& program, const Problem& problem);
 
   const plan::Plan& plan() const noexcept { return plan_; }
   const analyse::StructureFacts& facts() const noexcept { return facts_; }
@@ -113,6 +122,9 @@ class Prepared {
     std::shared_ptr<const MaskMap> map;
   };
   struct LastCall;
+  /// `rejection`: why the tensors demand a row for any layout; may be empty.
+  Prepared& sibling(const Program& program, const Problem& problem, Demands demands,
+                    const std::string& rejection);
   backends::EmitRequest request(const Program& program, const Problem& problem,
                                 backends::Variant variant) const;
   std::shared_ptr<const backends::Kernel> kernel_for(const backends::EmitRequest& wanted,
@@ -136,7 +148,7 @@ class Prepared {
   GradientStages gradients_;
   std::mutex mutex_;
   std::map<Digest, Memo> memos_;
-  std::array<std::unique_ptr<Prepared>, 4> siblings_;  ///< by demands; made when first needed
+  std::array<std::unique_ptr<Prepared>, 8> siblings_;  ///< by demands; made when first needed
   std::shared_ptr<const LastCall> last_;
 };
 

@@ -36,6 +36,7 @@ struct GradientSet {
   bool key = true;
   bool value = true;
   std::vector<std::string> captures;
+  bool deterministic = false;  ///< as CallOptions::deterministic
 };
 
 }  // namespace tilewright

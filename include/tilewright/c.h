@@ -122,6 +122,7 @@ typedef struct tw_engine_options {
   const char* nvrtc;       /* NULL: searched for; a libnvrtc or its folder */
   const char* cuda_driver; /* NULL: libcuda.so.1 */
   const char* kernel_dir;  /* NULL: the kernel sources inside the library */
+  int32_t deterministic;   /* not 0: gradients on devices are added up in a fixed order */
 } tw_engine_options;
 
 /* `options` may be NULL. */
@@ -185,6 +186,7 @@ typedef struct tw_call_options {
   size_t struct_bytes;
   const double* scale; /* NULL: 1/sqrt(E), or the prepared scale */
   void* stream;        /* CUstream (cudaStream_t) of the tensors' device; NULL: the default one */
+  int32_t deterministic; /* backward on a device; not 0: additions have a fixed order */
 } tw_call_options;
 
 /* tw_forward with options. On a device it enqueues and returns. */
@@ -226,6 +228,11 @@ typedef struct tw_backward_outputs {
 TW_API tw_status tw_backward(tw_engine* engine, const tw_program* program,
                              const tw_backward_inputs* inputs, const tw_backward_outputs* outputs,
                              const double* scale);
+/* tw_backward with options. On a device it enqueues and returns. */
+TW_API tw_status tw_backward_with(tw_engine* engine, const tw_program* program,
+                                  const tw_backward_inputs* inputs,
+                                  const tw_backward_outputs* outputs,
+                                  const tw_call_options* options);
 
 /* What prepare needs to know. Zeros: one batch entry, one head, kv_batch = batch, kv_heads =
  * query_heads, value_dim = head_dim, scale 1/sqrt(head_dim). Dtypes must be stated (0 is TW_F64).
@@ -272,6 +279,11 @@ TW_API tw_status tw_attention_workspace_bytes(const tw_attention* attention, siz
 TW_API tw_status tw_attention_backward(const tw_attention* attention,
                                        const tw_backward_inputs* inputs,
                                        const tw_backward_outputs* outputs);
+/* The same with options. On a device it enqueues and returns. */
+TW_API tw_status tw_attention_backward_with(const tw_attention* attention,
+                                            const tw_backward_inputs* inputs,
+                                            const tw_backward_outputs* outputs,
+                                            const tw_call_options* options);
 /* Text of one stage (program, facts, plan, source, derivative, all); sizes as in tw_program_text.
  */
 TW_API tw_status tw_attention_explain(const tw_attention* attention, const char* stage, char* text,

@@ -59,6 +59,8 @@ struct EngineOptions {
                                 ///< check_device_errors() (also TILEWRIGHT_CHECKED)
   bool fast_functions = false;  ///< device kernels take tanh and sigmoid in their fast form, whose
                                 ///< tolerance has a row of its own (docs/numerics.md)
+  bool deterministic = false;   ///< gradients on devices are added up in a fixed order, see
+                                ///< CallOptions::deterministic (also TILEWRIGHT_DETERMINISTIC)
   std::string nvrtc;        ///< "": searched for; a libnvrtc or its folder (also TILEWRIGHT_NVRTC)
   std::string cuda_driver;  ///< "": libcuda.so.1 (also TILEWRIGHT_CUDA_DRIVER)
   std::string kernel_dir;   ///< "": the kernel sources inside the library; a folder that holds
@@ -98,14 +100,15 @@ struct CallReport {
   std::string kernel;
   std::string path;
   bool slow_path = false;
+  bool deterministic = true;  ///< the same call gives the same bits
 };
 
 /// Per-call extras.
 struct CallOptions {
   std::optional<double> scale =
-      std::nullopt;  ///< Attention::forward: absent keeps the prepared scale
+      std::nullopt;  ///< of a prepared attention: absent keeps the prepared scale
   const BlockLists* block_lists =
-      nullptr;  ///< authoritative tile sets (semantics R3); of Engine::attention only
+      nullptr;  ///< authoritative tile sets (semantics R3); of Engine's own calls only
   /// The spans of the program's mask, which spares making them, so that one map serves every layer;
   /// not together with block lists. An Error unless it was built from this program with the
   /// numbers, captured tensors and lengths of this call; values that captured tensors hold must not
@@ -113,6 +116,10 @@ struct CallOptions {
   const MaskMap* mask_map = nullptr;
   void* stream =
       nullptr;  ///< CUstream (cudaStream_t) of the tensors' device; null: the default one
+  /// Backward: the same bits on every run. The CPU always keeps this; a device adds up gradients
+  /// in a fixed order where it is set here or by the engine, and throws Error{kUnsupported} where it
+  /// cannot. Forward is deterministic everywhere.
+  bool deterministic = false;
 };
 
 /// A prepared attention: kernels compiled, captures and numbers rebindable by name. Calls from many
@@ -143,9 +150,11 @@ class Attention {
 
   /// Gradients of a forward call with these tensors, numbers and captures (semantics R6, R7); the
   /// same freedom as forward(). On the CPU every gradient is deterministic: the same bits on every
-  /// run and for any number of threads. Throws Error for a captured tensor that has no gradient
-  /// (unknown names, integers) and for outputs that do not fit.
-  CallReport backward(const BackwardInputs& inputs, const BackwardOutputs& outputs) const;
+  /// run and for any number of threads. On a device it enqueues on options.stream and returns.
+  /// Throws Error for a captured tensor that has no gradient (unknown names, integers) and for
+  /// outputs that do not fit.
+  CallReport backward(const BackwardInputs& inputs, const BackwardOutputs& outputs,
+                      const CallOptions& options = {}) const;
   /// Compiles what backward() for these gradients needs; without it the first backward() does.
   void prepare_backward(const GradientSet& gradients = {}) const;
 

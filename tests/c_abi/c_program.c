@@ -150,6 +150,7 @@ const char* check_backward(void) {
   const tw_capture_gradient captures[1] = {{"bias", {d_bias, TW_F32, 1, one, NULL, TW_CPU, 0}}};
   tw_backward_inputs inputs = {.struct_bytes = sizeof inputs};
   tw_backward_outputs gradients = {.struct_bytes = sizeof gradients};
+  const tw_call_options options = {.struct_bytes = sizeof options, .deterministic = 1};
   tw_engine* engine;
   tw_program* program;
   fill(d_out, 4);
@@ -175,6 +176,10 @@ const char* check_backward(void) {
   /* Every row of P sums to 1. */
   REQUIRE(fabs(total - expected) < 1e-4);
   REQUIRE(fabs(d_bias[0]) < 1e-5);
+  total = 0;
+  REQUIRE_OK(tw_backward_with(engine, program, &inputs, &gradients, &options));
+  for (int i = 0; i < kTokens * kDim; ++i) total += d_value[i];
+  REQUIRE(fabs(total - expected) < 1e-4);
   gradients.capture_count = 0;
   inputs.lse.data = NULL;
   REQUIRE(tw_backward(engine, program, &inputs, &gradients, NULL) == TW_INVALID_ARGUMENT);

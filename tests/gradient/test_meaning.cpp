@@ -134,6 +134,26 @@ TEST(Backward, AnySubsetHasTheBitsOfTheWhole) {
   }
 }
 
+TEST(Backward, PreparedCallsTakeAScaleAndAMaskMap) {
+  Extents extents = square(1, 2, 150, 16);
+  const Program program =
+      trace([](Score s, Index, Index, Index, Index) { return s; },
+            [](Index, Index h, Index q, Index kv) { return q >= kv && q - kv < 40 + 7 * h; });
+  TrainingStep step = step_of(random_operands(extents, DType::kF32, 25), 26);
+  Engine& engine = engine_on(cpu_targets().back());
+  const MaskMap map =
+      MaskMap::build(program, {.heads = 2, .q_len = 150, .kv_len = 150, .q_block = 32});
+  const CallOptions options{.scale = 0.4, .mask_map = &map};
+  const Gradients whole = train(engine, program, step, options);
+  EXPECT_EQ(mismatch(whole, gradient_reference_of(program, step, options), DType::kF32), "");
+  const Attention attention = engine.prepare(program, problem_of(extents));
+  const Gradients prepared = gradients_for(step, program);
+  EXPECT_TRUE(attention.backward(step.inputs(), prepared.outputs(), options).deterministic);
+  EXPECT_EQ(mismatch(prepared, gradient_reference_of(program, step, options), DType::kF32), "");
+  const MaskMap other = MaskMap::build(program, {.heads = 2, .q_len = 151, .kv_len = 150});
+  EXPECT_THROW(attention.backward(step.inputs(), prepared.outputs(), {.mask_map = &other}), Error);
+}
+
 TEST(Backward, ScoresThatIgnoreTheScore) {
   EntryContext context(square(1, 2, 75, 8), 20);
   const Capture bias = context.normal("bias", DType::kF32, {75, 75});

@@ -45,6 +45,8 @@ std::vector<Variable> variables() {
        "GPU kernel sources of this folder instead of those inside the library"},
       {"TILEWRIGHT_CHECKED", config.checked ? "1" : "",
        "1: GPU kernels report bad subscripts and divisors"},
+      {"TILEWRIGHT_DETERMINISTIC", config.deterministic ? "1" : "",
+       "1: gradients on GPUs are added up in a fixed order"},
       {"TILEWRIGHT_RECORD", config.record_dir, "folder where failing calls are saved"},
       {"TILEWRIGHT_RECORD_DATA", config.record_data ? "1" : "", "1: with their tensors' data"},
   };

@@ -24,6 +24,7 @@ struct Variant {
   bool checked = true;          ///< live subscripts and divisors must be checked
   bool reports = false;         ///< device code only: checks also tell the host (checked mode, R8)
   bool fast_functions = false;  ///< device code only: tanh and sigmoid in their fast form
+  bool ordered = false;         ///< device code of backward only: sums have a fixed order
   bool operator==(const Variant&) const = default;
 };
 
@@ -46,6 +47,7 @@ struct LimitsRequest {
   const Problem& problem;
   bool any_layout = false;   ///< only rows that read and write tensors of any strides and alignment
   bool block_lists = false;  ///< only rows that walk block lists
+  bool backward = false;     ///< rows of backward, where they are others than those of forward
 };
 
 /// What the cache sits behind: readable text, and what names the code it becomes.
@@ -87,6 +89,7 @@ struct BackwardLaunch {
   const MaskMap* map = nullptr;
   const BlockLists* lists = nullptr;
   const HostServices& host;
+  void* stream = nullptr;  ///< of a device; null: its default one
 };
 
 /// Code ready to run. Thread-safe.
@@ -114,6 +117,12 @@ class Backend {
   /// any layout must; empty where it can.
   virtual std::string layout_rejection(const plan::Plan& plan, const ForwardInputs& inputs,
                                        const ForwardOutputs& outputs) const {
+    static_cast<void>(plan), static_cast<void>(inputs), static_cast<void>(outputs);
+    return {};
+  }
+  /// As above, for a kernel of backward.
+  virtual std::string layout_rejection(const plan::Plan& plan, const BackwardInputs& inputs,
+                                       const BackwardOutputs& outputs) const {
     static_cast<void>(plan), static_cast<void>(inputs), static_cast<void>(outputs);
     return {};
   }
