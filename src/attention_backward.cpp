@@ -21,10 +21,10 @@ std::shared_ptr<const MaskMap> spans_of(Prepared& prepared, const BackwardParts&
 CallReport run_backward(EngineCore& core, Prepared& asked, const BackwardParts& call) {
   check_call(call.program, call.problem,
              {.out = call.inputs.out, .lse = call.inputs.lse, .max_scores = {}});
+  const ir::DerivativeRequest wanted = derivatives_for(call.program, call.outputs);
   check_capture_gradients(call.program, call.outputs);
   Prepared& prepared = asked.serving(call);
-  const std::shared_ptr<const GradientStage> stage =
-      prepared.gradient(call.program, derivatives_for(call.program, call.outputs));
+  const std::shared_ptr<const GradientStage> stage = prepared.gradient(call.program, wanted);
   const std::shared_ptr<const MaskMap> map = spans_of(prepared, call);
   backends::Variant variant = prepared.variant_of(call.program, call.problem);
   variant.ordered = core.fixes_order(call.problem.device, call.deterministic);

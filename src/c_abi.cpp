@@ -171,10 +171,9 @@ tw_status tw_backward_with(tw_engine* engine, const tw_program* program,
                            const tw_call_options* options) {
   return guard([&] {
     required(engine, "engine")
-        .engine.attention_backward(required(program, "program").program,
-                                   inputs_of(sized_copy(inputs, "inputs")),
-                                   outputs_of(sized_copy(outputs, "outputs")),
-                                   options_of(sized_copy(options, "options")));
+        .engine.attention_backward(
+            required(program, "program").program, inputs_of(sized_copy(inputs, "inputs")),
+            outputs_of(sized_copy(outputs, "outputs")), options_of(sized_copy(options, "options")));
   });
 }
 

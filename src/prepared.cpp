@@ -102,8 +102,7 @@ Prepared& Prepared::serving(const BackwardParts& call) {
   if (on_host_) return *this;
   Demands demands{.block_lists = call.lists != nullptr, .backward = true};
   Prepared& planned = sibling(call.program, call.problem, demands, {});
-  const std::string reason =
-      backend_->layout_rejection(planned.plan_, call.inputs, call.outputs);
+  const std::string reason = backend_->layout_rejection(planned.plan_, call.inputs, call.outputs);
   if (reason.empty()) return planned;
   demands.any_layout = true;
   return sibling(call.program, call.problem, demands, reason);
@@ -122,8 +121,7 @@ Prepared& Prepared::sibling(const Program& program, const Problem& problem, Dema
   std::unique_ptr<Prepared>& found = siblings_[index];
   if (!found) {
     found = std::make_unique<Prepared>(core_, program, problem, demands);
-    if (!rejection.empty())
-      found->plan_.reasons.insert(found->plan_.reasons.begin(), rejection);
+    if (!rejection.empty()) found->plan_.reasons.insert(found->plan_.reasons.begin(), rejection);
   }
   return *found;
 }

@@ -184,8 +184,8 @@ TW_API tw_status tw_forward(tw_engine* engine, const tw_program* program, const 
 /* Per-call extras. */
 typedef struct tw_call_options {
   size_t struct_bytes;
-  const double* scale; /* NULL: 1/sqrt(E), or the prepared scale */
-  void* stream;        /* CUstream (cudaStream_t) of the tensors' device; NULL: the default one */
+  const double* scale;   /* NULL: 1/sqrt(E), or the prepared scale */
+  void* stream;          /* CUstream (cudaStream_t) of the tensors' device; NULL: the default one */
   int32_t deterministic; /* backward on a device; not 0: additions have a fixed order */
 } tw_call_options;
 

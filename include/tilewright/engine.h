@@ -117,8 +117,8 @@ struct CallOptions {
   void* stream =
       nullptr;  ///< CUstream (cudaStream_t) of the tensors' device; null: the default one
   /// Backward: the same bits on every run. The CPU always keeps this; a device adds up gradients
-  /// in a fixed order where it is set here or by the engine, and throws Error{kUnsupported} where it
-  /// cannot. Forward is deterministic everywhere.
+  /// in a fixed order where it is set here or by the engine, and throws Error{kUnsupported} where
+  /// it cannot. Forward is deterministic everywhere.
   bool deterministic = false;
 };
 

@@ -8,6 +8,7 @@
 #include "support/comparison.h"
 #include "support/entry.h"
 #include "support/targets.h"
+#include "tilewright/mask_map.h"
 
 namespace tilewright::cases {
 namespace {
@@ -151,7 +152,8 @@ TEST(Backward, PreparedCallsTakeAScaleAndAMaskMap) {
   EXPECT_TRUE(attention.backward(step.inputs(), prepared.outputs(), options).deterministic);
   EXPECT_EQ(mismatch(prepared, gradient_reference_of(program, step, options), DType::kF32), "");
   const MaskMap other = MaskMap::build(program, {.heads = 2, .q_len = 151, .kv_len = 150});
-  EXPECT_THROW(attention.backward(step.inputs(), prepared.outputs(), {.mask_map = &other}), Error);
+  const CallOptions wrong{.mask_map = &other};
+  EXPECT_THROW(attention.backward(step.inputs(), prepared.outputs(), wrong), Error);
 }
 
 TEST(Backward, ScoresThatIgnoreTheScore) {
