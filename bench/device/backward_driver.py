@@ -81,7 +81,12 @@ class BackwardKernel:
                           pointer("minus_lse"), pointer("delta"), seen.data_ptr() if copies else 0, pointer("d_query"), pointer("turns"))
         for x in (out, d_out, lse, d_lse if d_lse is not None else lse):
             raw += struct.pack("<4q", *strides(x))
+        element_kind = 2 if self.element == torch.float16 else 3
+        kind = lambda x: 1 if x.dtype == torch.float32 else element_kind
+        vectors = lambda x: int(kind(x) == element_kind and x.stride(-1) == 1 and x.data_ptr() % 16 == 0
+                                and all(s % 8 == 0 for s in x.stride()[:-1]))
         raw += struct.pack("<4i", hq, rows, q_tiles, 128 * t.sum_columns)
+        raw += struct.pack("<5i", kind(out), kind(d_out), 1, vectors(out), vectors(d_out))
         first = Launch(self.function("attention_backward_prepare"), b * hq * q_tiles, 128, 0, raw)
 
         items = bk * hkv * kv_tiles * parts
@@ -98,8 +103,8 @@ class BackwardKernel:
         main = Launch(self.main, min(items, self.sms), 384, self.smem, raw.ljust(704, b"\0"), bindings.ljust(64, b"\0"))
 
         def finish(name, sums, gradient, heads, length, tiles, part_floats, factor):
-            raw = struct.pack("<QQ4q4if", sums, gradient.data_ptr(), part_floats, *gradient.stride()[:3], heads, length, tiles,
-                              parts if part_floats else 1, factor)
+            raw = struct.pack("<QQ5q4ifii", sums, gradient.data_ptr(), part_floats, *gradient.stride(), heads, length, tiles,
+                              parts if part_floats else 1, factor, 2 if self.element == torch.float16 else 3, 1)
             return Launch(self.function(name), gradient.shape[0] * heads * tiles, 256, 0, raw)
 
         last = [finish("attention_backward_finish_query", pointer("d_query"), d_query, hq, rows, q_tiles, 0, scale)]

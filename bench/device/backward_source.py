@@ -84,9 +84,6 @@ struct EmittedVariant {{
   static constexpr int kQueryStages = {t.query_stages};
   static constexpr int kGradStages = {t.grad_stages};
   static constexpr bool kDeterministic = {flag("det" in t.options)};
-  static constexpr bool kStoresPartials = {flag("part" in t.options)};
-  static constexpr bool kCopies = {flag("copy" in t.options or "copyf32" in t.options)};
-  static constexpr bool kGradIsFloat = {flag("copyf32" in t.options)};
 }};
 }}  // namespace tilewright::cuda
 

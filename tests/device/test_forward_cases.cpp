@@ -1,8 +1,6 @@
-#include <atomic>
 #include <cstdlib>
-#include <mutex>
-#include <thread>
 
+#include "device/case_pool.h"
 #include "device/gpu_fixture.h"
 #include "support/case_table.h"
 #include "tilewright/error.h"
@@ -19,22 +17,6 @@ std::string expected_refusal(const cases::CaseSpec& spec) {
   if (spec.extents.head_dim > kMaxDim || spec.extents.value_dim > kMaxDim) return "head dim";
   return {};
 }
-
-struct Tally {
-  std::atomic<int> ran{0}, refused{0};
-  std::mutex mutex;
-  std::map<std::string, int> kernels;
-  std::vector<std::string> failures;
-
-  void fail(const std::string& id, const std::string& why) {
-    const std::lock_guard lock(mutex);
-    failures.push_back(id + ": " + why);
-  }
-  void took(const std::string& kernel) {
-    const std::lock_guard lock(mutex);
-    ++kernels[kernel];
-  }
-};
 
 void run_on_gpu(const cases::Case& problem, Engine& engine, Tally& tally) {
   const cases::CaseSpec spec = cases::spec_of(problem);
@@ -64,12 +46,6 @@ void run_on_gpu(const cases::Case& problem, Engine& engine, Tally& tally) {
   if (!why.empty()) tally.fail(problem.id(), why);
 }
 
-/// TILEWRIGHT_CASES=n runs every n-th case.
-std::size_t stride_of_cases() {
-  const char* const text = std::getenv("TILEWRIGHT_CASES");
-  return text == nullptr ? 1 : std::max<std::size_t>(1, std::strtoul(text, nullptr, 10));
-}
-
 class ForwardCases : public GpuTest {};
 
 TEST_F(ForwardCases, TheCoveringArrayMeetsTheTolerance) {
@@ -77,28 +53,10 @@ TEST_F(ForwardCases, TheCoveringArrayMeetsTheTolerance) {
   if (std::getenv("TILEWRIGHT_CACHE_DIR") == nullptr) options.cache_dir = "none";
   Engine engine(options);
   Tally tally;
-  const std::vector<cases::Case>& all = cases::all_cases();
-  const std::size_t stride = stride_of_cases();
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next.fetch_add(stride); i < all.size(); i = next.fetch_add(stride))
-      run_on_gpu(all[i], engine, tally);
-  };
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t)
-    threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
-
-  for (const std::string& failure : tally.failures) ADD_FAILURE() << failure;
-  EXPECT_GT(tally.ran, 0);
-  for (const auto& [kernel, calls] : tally.kernels) RecordProperty(kernel, calls);
-  RecordProperty("ran", tally.ran);
-  RecordProperty("refused", tally.refused);
-  GTEST_LOG_(INFO) << tally.ran << " cases ran, " << tally.refused << " were refused as they must, "
-                   << tally.failures.size() << " failed; " << engine.stats().compiles
-                   << " kernels compiled in " << engine.stats().compile_ms << " ms in all";
-  for (const auto& [kernel, calls] : tally.kernels)
-    GTEST_LOG_(INFO) << calls << " calls of " << kernel;
+  for_each_case([&](const cases::Case& problem) { run_on_gpu(problem, engine, tally); });
+  tally.report();
+  GTEST_LOG_(INFO) << engine.stats().compiles << " kernels compiled in "
+                   << engine.stats().compile_ms << " ms in all";
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 //
 // A variant is a struct with: Element (Bf16 or F16), kHeadDim, kValueDim (multiples of 8, at most
 // 256), kQueryTile (64 or 128), kSplitsKeys, kQueryStages, kGradStages (powers of two),
-// kDeterministic, kStoresPartials.
+// kDeterministic.
 //
 // Two consumer warpgroups divide a tile in one of two ways.
 //   kSplitsKeys   each has 64 of 128 keys: P and dS stay in its registers as operands of dV and dK,

@@ -25,8 +25,9 @@ struct BackwardParams {
   const float* delta;      ///< [B, Hq, padded Q], sum_j p dP - dLSE
   float* d_query_sums;     ///< [B, Hq, q_tiles, tile], zeros; in the order of fragments
   u32* turns;              ///< [B, Hq, q_tiles, 2], zeros; deterministic variants only
-  float* d_key_sums;    ///< [part, Bkv, Hkv, kv_tiles, tile]; variants that store partial results
-  float* d_value_sums;  ///< the same
+  float*
+      d_key_sums;  ///< [part, Bkv, Hkv, kv_tiles, tile], which is written instead of d_key; or null
+  float* d_value_sums;  ///< the same for d_value
   void* d_key;          ///< [Bkv, Hkv, KV, E] in the element type, or null
   void* d_value;        ///< [Bkv, Hkv, KV, Ev], or null
   ErrorRecord* error;

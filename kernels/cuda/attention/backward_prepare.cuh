@@ -3,13 +3,14 @@
 //   be added up and in the turn words, and (if asked) dO copied into a dense tensor of the element
 //   type, with zeros in rows without live pairs.
 //
-// The copy is for what the copy engine cannot read (fp32, an innermost stride other than 1, bases
-// or strides that are not multiples of 16 bytes) and for masks under which a row may see nothing:
-// semantics R4 gives such a row no influence whatever its dO holds, but 0 * NaN would.
+// The copy is for what the copy engine cannot read (another dtype, an innermost stride other than
+// 1, bases or strides that are not multiples of 16 bytes) and for masks under which a row may see
+// nothing: semantics R4 gives such a row no influence whatever its dO holds, but 0 * NaN would.
 //
 // Threads share a row eight columns each; sums have a fixed order.
 #pragma once
 
+#include "attention/float_tensor.cuh"
 #include "ptx/lane.cuh"
 #include "ptx/numbers.cuh"
 #include "ptx/vector_memory.cuh"
@@ -25,13 +26,13 @@ struct OperandStrides {
 };
 
 struct BackwardPrepareParams {
-  const void* out;      ///< [B, Hq, Q, Ev], element type
-  const void* d_out;    ///< the same shape, element type or fp32
+  const void* out;      ///< [B, Hq, Q, Ev]
+  const void* d_out;    ///< the same shape
   const float* lse;     ///< [B, Hq, Q]
-  const float* d_lse;   ///< the same shape, or null
+  const void* d_lse;    ///< the same shape, or null
   float* minus_lse;     ///< [B, Hq, padded Q], times log2(e)
   float* delta;         ///< the same
-  void* d_out_copy;     ///< [B, Hq, Q, Ev] dense, element type; variants that copy only
+  void* d_out_copy;     ///< [B, Hq, Q, Ev] dense, element type; null: none is made
   float* d_query_sums;  ///< [B, Hq, q_tiles, sum_floats]
   u32* turns;           ///< [B, Hq, q_tiles, 2], or null
   OperandStrides out_strides;
@@ -42,10 +43,17 @@ struct BackwardPrepareParams {
   i32 q_rows;
   i32 q_tiles;
   i32 sum_floats;  ///< of a tile of dQ
+  FloatKind out_kind;
+  FloatKind d_out_kind;
+  FloatKind d_lse_kind;
+  /// Nonzero where out, or d_out, has the element type, column stride 1, and bases and other
+  /// strides that are multiples of 16 bytes.
+  i32 out_in_vectors;
+  i32 d_out_in_vectors;
 };
 
-/// A variant is a struct with: Element, kValueDim, kQueryTile, kCopies, kGradIsFloat (only with
-/// kCopies). The body of a kernel of kThreads threads; grid B * Hq * q_tiles.
+/// A variant is a struct with: Element, kValueDim, kQueryTile. The body of a kernel of kThreads
+/// threads; grid B * Hq * q_tiles.
 template <class Variant>
 struct BackwardPrepare {
   using Element = typename Variant::Element;
@@ -90,9 +98,10 @@ struct BackwardPrepare {
     if (piece < kPieces && inside) sum = prepare_piece(row, piece, empty);
     sum = sum_over_row(sum);
     if (piece != 0) return;
-    const float d_lse = params.d_lse == nullptr || empty
-                            ? 0.0f
-                            : ptx::load(params.d_lse + at(params.d_lse_strides, row));
+    const float d_lse =
+        params.d_lse == nullptr || empty
+            ? 0.0f
+            : load_float(params.d_lse, params.d_lse_kind, at(params.d_lse_strides, row));
     const i64 to = stream() * params.q_tiles * Variant::kQueryTile + row;
     // -inf, not +inf: behind it no exponent is anything but -inf, and P is 0.
     const float minus_lse = empty ? ptx::float_of(0xff800000u) : lse * -1.44269504f;
@@ -103,18 +112,11 @@ struct BackwardPrepare {
   /// Eight columns of a row: their share of O dO, and their copy.
   __device__ __forceinline__ float prepare_piece(i32 row, i32 piece, bool empty) const {
     float out[8], d_out[8];
-    load_elements(static_cast<const u16*>(params.out), params.out_strides, row, piece, out);
-    if constexpr (Variant::kGradIsFloat) {
-      const i64 from = at(params.d_out_strides, row) + piece * 8 * params.d_out_strides.column;
-#pragma unroll
-      for (int c = 0; c < 8; ++c) {
-        d_out[c] = ptx::load(static_cast<const float*>(params.d_out) + from +
-                             c * params.d_out_strides.column);
-      }
-    } else {
-      load_elements(static_cast<const u16*>(params.d_out), params.d_out_strides, row, piece, d_out);
-    }
-    if constexpr (Variant::kCopies) store_copy(row, piece, empty, d_out);
+    load_piece({params.out, params.out_strides, params.out_kind, params.out_in_vectors}, row, piece,
+               out);
+    load_piece({params.d_out, params.d_out_strides, params.d_out_kind, params.d_out_in_vectors},
+               row, piece, d_out);
+    if (params.d_out_copy != nullptr) store_copy(row, piece, empty, d_out);
     float sum = 0.0f;
 #pragma unroll
     for (int c = 0; c < 8; ++c) sum = ptx::fused(out[c], d_out[c], sum);
@@ -135,21 +137,28 @@ struct BackwardPrepare {
     ptx::store(static_cast<u16*>(params.d_out_copy) + to, {word[0], word[1], word[2], word[3]});
   }
 
-  __device__ __forceinline__ void load_elements(const u16* base, const OperandStrides& strides,
-                                                i32 row, i32 piece, float (&to)[8]) const {
-    const u16* const from = base + at(strides, row) + piece * 8 * strides.column;
-    if constexpr (Variant::kCopies) {
-#pragma unroll
-      for (int c = 0; c < 8; ++c) {
-        to[c] = ptx::to_float(Element{}, ptx::load(from + c * strides.column));
-      }
-    } else {
-      const ptx::Words4 words = ptx::load_words(from);
+  struct Source {
+    const void* base;
+    const OperandStrides& strides;
+    FloatKind kind;
+    i32 in_vectors;
+  };
+
+  __device__ __forceinline__ void load_piece(const Source& source, i32 row, i32 piece,
+                                             float (&to)[8]) const {
+    const i64 from = at(source.strides, row) + piece * 8 * source.strides.column;
+    if (source.in_vectors != 0) {
+      const ptx::Words4 words = ptx::load_words(static_cast<const u16*>(source.base) + from);
       const u32 word[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
       for (int c = 0; c < 8; ++c) {
         const u32 half = c % 2 == 0 ? word[c / 2] & 0xffffu : word[c / 2] >> 16;
         to[c] = ptx::to_float(Element{}, static_cast<u16>(half));
+      }
+    } else {
+#pragma unroll
+      for (int c = 0; c < 8; ++c) {
+        to[c] = load_float(source.base, source.kind, from + c * source.strides.column);
       }
     }
   }

@@ -10,16 +10,21 @@ namespace tilewright::cuda {
 
 struct GradientFinishParams {
   const float* sums;  ///< [part, batches, heads, tiles, 2 fragments]
-  void* gradient;     ///< [batches, heads, rows, kDim], element type
+  void* gradient;     ///< [batches, heads, rows, kDim]
   i64 part_floats;    ///< from one part to the next
-  i64 batch_stride;   ///< of the gradient, in elements; the innermost stride is 1
+  i64 batch_stride;   ///< of the gradient, in elements
   i64 head_stride;
   i64 row_stride;
+  i64 column_stride;
   i32 heads;
   i32 rows;
   i32 tiles;
   i32 parts;
   float factor;
+  FloatKind kind;
+  /// Nonzero where the gradient has the element type, column stride 1, and a base and other strides
+  /// that are multiples of 16 bytes.
+  i32 in_vectors;
 };
 
 /// A variant is a struct with: Element, kDim, kColumns (of a fragment), kTileRows, kSplitsRows (the
@@ -52,15 +57,30 @@ __device__ __forceinline__ void gradient_finish(const GradientFinishParams& para
                         (Variant::kSplitsRows ? fragment * 64 : 0);
   const i32 first_column = Variant::kSplitsRows ? 0 : fragment * Variant::kColumns;
   const i32 columns = min(max(Variant::kDim - first_column, 0), Variant::kColumns);
-  u16* const head = static_cast<u16*>(params.gradient) + batch * params.batch_stride +
-                    (stream - batch * params.heads) * params.head_stride + first_column;
-  store_gradient_rows<typename Variant::Element>(
-      sums, {.head = head,
-             .row_stride = params.row_stride,
-             .first_row = first_row + FragmentLane::of_thread().first_row,
-             .end_row = params.rows,
-             .columns = columns,
-             .factor = params.factor});
+  const i64 head = batch * params.batch_stride +
+                   (stream - batch * params.heads) * params.head_stride +
+                   first_column * params.column_stride;
+  const FragmentLane lane = FragmentLane::of_thread();
+  if (params.in_vectors != 0) {
+    store_gradient_rows<typename Variant::Element>(
+        sums, {.head = static_cast<u16*>(params.gradient) + head,
+               .row_stride = params.row_stride,
+               .first_row = first_row + lane.first_row,
+               .end_row = params.rows,
+               .columns = columns,
+               .factor = params.factor});
+  } else {
+    store_gradient_elements(sums, {.gradient = params.gradient,
+                                   .kind = params.kind,
+                                   .head = head,
+                                   .row_stride = params.row_stride,
+                                   .column_stride = params.column_stride,
+                                   .first_row = first_row + lane.first_row,
+                                   .first_column = lane.first_column,
+                                   .end_row = params.rows,
+                                   .columns = columns,
+                                   .factor = params.factor});
+  }
 }
 
 }  // namespace tilewright::cuda

@@ -1,5 +1,5 @@
-// The end of an item: dK = scale * products and dV straight from registers to global memory, or
-// both as fp32 partial results in the order of fragments.
+// The end of an item: dK = scale * products and dV, each straight from registers to global memory,
+// or as fp32 partial results in the order of fragments where the call has memory for these.
 #pragma once
 
 #include "attention/backward_layout.cuh"
@@ -12,7 +12,6 @@ namespace tilewright::cuda {
 template <int kColumns>
 __device__ __forceinline__ void store_fragment_sums(const Accumulator<kColumns>& d, float* tile,
                                                     u32 warpgroup) {
-  if (tile == nullptr) return;
   const u32 thread = ptx::thread_in_block() % 128;
   float* const to = tile + warpgroup * 128 * d.kElements + thread * 4;
 #pragma unroll
@@ -33,15 +32,17 @@ struct KeyGradientStore {
   __device__ __forceinline__ void store(const BackwardItem& item,
                                         const Accumulator<Layout::kKeyColumns>& d_key,
                                         const Accumulator<Layout::kValueColumns>& d_value) const {
-    if constexpr (Variant::kStoresPartials) {
-      const i64 tile = sums_tile(item);
-      store_fragment_sums(d_key, at(params.d_key_sums, tile * Layout::kKeySumFloats), warpgroup);
-      store_fragment_sums(d_value, at(params.d_value_sums, tile * Layout::kValueSumFloats),
-                          warpgroup);
+    const i64 tile = sums_tile(item);
+    if (params.d_key_sums != nullptr) {
+      store_fragment_sums(d_key, params.d_key_sums + tile * Layout::kKeySumFloats, warpgroup);
     } else {
       GradientRows key = rows(item, params.d_key, params.d_key_strides, kKey);
       key.factor = params.scale;
       store_gradient_rows<Element>(d_key, key);
+    }
+    if (params.d_value_sums != nullptr) {
+      store_fragment_sums(d_value, params.d_value_sums + tile * Layout::kValueSumFloats, warpgroup);
+    } else {
       store_gradient_rows<Element>(d_value,
                                    rows(item, params.d_value, params.d_value_strides, kValue));
     }
@@ -54,10 +55,6 @@ struct KeyGradientStore {
   };
   static constexpr Columns kKey = {Variant::kHeadDim, Layout::kKeyColumns};
   static constexpr Columns kValue = {Variant::kValueDim, Layout::kValueColumns};
-
-  static __device__ __forceinline__ float* at(float* sums, i64 offset) {
-    return sums == nullptr ? nullptr : sums + offset;
-  }
 
   __device__ __forceinline__ i64 sums_tile(const BackwardItem& item) const {
     const Extents& x = params.extents;

@@ -93,7 +93,7 @@ struct LivePairs {
       ask_pairs(bindings, keys, row, i, seen);
     } else if constexpr (!Mods::kIntervalsMayFail) {
       ask_intervals(bindings, keys, row, i, seen);
-    } else if (Mods::intervals_hold(bindings, keys.head, row)) {
+    } else if (Mods::intervals_hold(bindings, keys.head, row, i)) {
       ask_intervals(bindings, keys, row, i, seen);
     } else {
       ask_pairs(bindings, keys, row, i, seen);

@@ -5,9 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cuda/backward_rows.h"
 #include "backends/cuda/compile/compiler.h"
+#include "backends/cuda/cuda_backward_kernel.h"
 #include "backends/cuda/cuda_kernel.h"
+#include "backends/cuda/emit/backward_text.h"
 #include "backends/cuda/emit/emit.h"
+#include "backends/cuda/launch/backward_launch.h"
 #include "backends/cuda/launch/hopper_launch.h"
 #include "backends/cuda/launch/portable_launch.h"
 #include "backends/cuda/launch/pyramid_launch.h"
@@ -54,13 +58,23 @@ std::string row_line(const DeviceFacts& device, DType dtype, std::int64_t dim) {
   return line + "not served";
 }
 
-[[noreturn]] void raise_no_backward(const Problem& problem) {
-  throw Error({.code = ErrorCode::kUnsupported,
-               .what = "backward is not served on CUDA yet",
-               .where = to_string(problem.device),
-               .expected = "tensors on the CPU",
-               .got = to_string(problem.device),
-               .hint = "copy the operands to the CPU for the gradient"});
+plan::KernelRow plan_row(const BackwardCandidate& candidate, const Problem& problem) {
+  plan::KernelRow row;
+  row.name = candidate.row.name;
+  row.dtypes = {problem.query_dtype};
+  row.min_head_dim = 0;
+  row.max_head_dim = std::max(problem.head_dim, problem.value_dim);
+  row.unavailable = candidate.rejection;
+  row.q_tile_rows = candidate.row.query_tile;
+  row.kv_tile_tokens = candidate.row.key_tile;
+  row.alignment_bytes = 16;
+  return row;
+}
+
+std::vector<std::string> capture_names(const ir::Program& program) {
+  std::vector<std::string> names;
+  for (const ir::CaptureSlot& slot : program.captures()) names.push_back(slot.name);
+  return names;
 }
 
 class CudaBackend final : public backends::Backend {
@@ -91,12 +105,18 @@ class CudaBackend final : public backends::Backend {
   plan::Limits limits(const backends::LimitsRequest& request) const override {
     const DeviceFacts device = runtime_->facts(request.problem.device.ordinal);
     plan::Limits limits{.backend = "cuda", .device = device_line(device), .threads = 0, .rows = {}};
-    for (const Candidate& candidate : candidates({.program = request.program,
-                                                  .facts = request.facts,
-                                                  .problem = request.problem,
-                                                  .device = device,
-                                                  .any_layout = request.any_layout,
-                                                  .block_lists = request.block_lists}))
+    const RowQuestion question{.program = request.program,
+                               .facts = request.facts,
+                               .problem = request.problem,
+                               .device = device,
+                               .any_layout = request.any_layout,
+                               .block_lists = request.block_lists};
+    if (request.backward) {
+      for (const BackwardCandidate& candidate : backward_candidates(question))
+        limits.rows.push_back(plan_row(candidate, request.problem));
+      return limits;
+    }
+    for (const Candidate& candidate : candidates(question))
       limits.rows.push_back(plan_row(candidate, request.problem));
     return limits;
   }
@@ -107,8 +127,14 @@ class CudaBackend final : public backends::Backend {
     return portable_layout_rejection(plan.alignment_bytes, inputs);
   }
 
+  std::string layout_rejection(const plan::Plan&, const BackwardInputs& inputs,
+                               const BackwardOutputs&) const override {
+    return backward_layout_rejection(inputs);
+  }
+
   backends::Source emit(const backends::EmitRequest& request) const override {
-    if (request.derivative != nullptr) raise_no_backward(request.problem);
+    if (request.derivative != nullptr)
+      return source_of(request, emit_backward(request, backward_row_of(request)));
     return source_of(request, emit_forward(request, row_of(request)));
   }
 
@@ -118,6 +144,7 @@ class CudaBackend final : public backends::Backend {
 
   std::shared_ptr<const backends::Kernel> load(const backends::EmitRequest& request,
                                                const backends::Binary& binary) const override {
+    if (request.derivative != nullptr) return load_backward(request, binary);
     const KernelRow row = row_of(request);
     ForwardSource source = emit_forward(request, row);
     KernelParts parts{.row = row,
@@ -125,9 +152,7 @@ class CudaBackend final : public backends::Backend {
                       .shared_bytes = shared_bytes(row, request.problem),
                       .pyramids = std::move(source.pyramids),
                       .reports = request.variant.reports,
-                      .captures = {}};
-    for (const ir::CaptureSlot& slot : request.program.captures())
-      parts.captures.push_back(slot.name);
+                      .captures = capture_names(request.program)};
     auto kernel = std::make_shared<const CudaKernel>(runtime_->gpu(request.problem.device.ordinal),
                                                      binary, std::move(parts), request.program);
     if (request.variant.reports) remember(kernel);
@@ -137,13 +162,15 @@ class CudaBackend final : public backends::Backend {
   Digest fast_key(const backends::EmitRequest& request) const override {
     const Problem& problem = request.problem;
     DigestWriter writer;
-    writer.text("cuda").integer(problem.device.ordinal).text(request.plan.kernel);
+    writer.text(request.derivative != nullptr ? "cuda backward" : "cuda");
+    writer.integer(problem.device.ordinal).text(request.plan.kernel);
     const Digest& structure = request.program.structure_digest();
     writer.integer(static_cast<std::int64_t>(structure.high));
     writer.integer(static_cast<std::int64_t>(structure.low));
     writer.integer((request.variant.fits_int32 ? 1 : 0) + (request.variant.checked ? 2 : 0) +
                    (request.variant.reports ? 4 : 0) + (problem.outputs.max_scores ? 8 : 0) +
-                   (scales_first(problem) ? 16 : 0) + (request.variant.fast_functions ? 32 : 0));
+                   (scales_first(problem) ? 16 : 0) + (request.variant.fast_functions ? 32 : 0) +
+                   (request.variant.ordered ? 64 : 0));
     writer.integer(problem.head_dim).integer(problem.value_dim);
     writer.integer(static_cast<std::int64_t>(problem.query_dtype));
     return writer.integer(static_cast<std::int64_t>(problem.out_dtype)).finish();
@@ -168,27 +195,57 @@ class CudaBackend final : public backends::Backend {
     return {};
   }
 
-  CompileTarget target_of(const backends::EmitRequest& request) const {
-    return compile_target(runtime_->nvrtc(), runtime_->facts(request.problem.device.ordinal),
-                          row_of(request).family);
+  BackwardRow backward_row_of(const backends::EmitRequest& request) const {
+    const DeviceFacts device = runtime_->facts(request.problem.device.ordinal);
+    for (BackwardCandidate& candidate : backward_candidates({.program = request.program,
+                                                             .facts = request.facts,
+                                                             .problem = request.problem,
+                                                             .device = device}))
+      if (candidate.row.name == request.plan.kernel) return std::move(candidate.row);
+    TILEWRIGHT_CHECK(!"the planned kernel is a backward row of this device");
+    return {};
   }
 
-  backends::Source source_of(const backends::EmitRequest& request, ForwardSource source) const {
+  CompileTarget target_of(const backends::EmitRequest& request) const {
+    const Family family = request.derivative != nullptr ? Family::kHopper : row_of(request).family;
+    return compile_target(runtime_->nvrtc(), runtime_->facts(request.problem.device.ordinal),
+                          family);
+  }
+
+  std::shared_ptr<const backends::Kernel> load_backward(const backends::EmitRequest& request,
+                                                        const backends::Binary& binary) const {
+    const BackwardRow row = backward_row_of(request);
+    BackwardSource source = emit_backward(request, row);
+    BackwardKernelParts parts{.row = row,
+                              .kernel_name = std::move(source.kernel_name),
+                              .shared_bytes = backward_shared_bytes(row, request.problem),
+                              .pyramids = std::move(source.pyramids),
+                              .ordered = request.variant.ordered,
+                              .reports = request.variant.reports,
+                              .captures = capture_names(request.program)};
+    auto kernel = std::make_shared<const CudaBackwardKernel>(
+        runtime_->gpu(request.problem.device.ordinal), binary, std::move(parts), request.program);
+    if (request.variant.reports) remember(kernel);
+    return kernel;
+  }
+
+  template <class EmittedSource>
+  backends::Source source_of(const backends::EmitRequest& request, EmittedSource source) const {
     if (!source.pyramids.empty()) source.text += pyramid_kernel_text(source.kernel_name);
     return {.kernel_name = std::move(source.kernel_name),
             .text = runtime_->sources().inlined(source.text),
             .toolchain = toolchain_text(runtime_->nvrtc(), target_of(request))};
   }
 
-  void remember(const std::shared_ptr<const CudaKernel>& kernel) const {
+  void remember(const std::shared_ptr<const ReportingKernel>& kernel) const {
     const std::lock_guard lock(mutex_);
     std::erase_if(reporting_, [](const auto& known) { return known.expired(); });
     reporting_.push_back(kernel);
   }
 
-  std::vector<std::shared_ptr<const CudaKernel>> reporting_kernels() const {
+  std::vector<std::shared_ptr<const ReportingKernel>> reporting_kernels() const {
     const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<const CudaKernel>> kernels;
+    std::vector<std::shared_ptr<const ReportingKernel>> kernels;
     for (const auto& known : reporting_)
       if (auto kernel = known.lock()) kernels.push_back(std::move(kernel));
     return kernels;
@@ -196,7 +253,7 @@ class CudaBackend final : public backends::Backend {
 
   std::unique_ptr<Runtime> runtime_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::weak_ptr<const CudaKernel>> reporting_;  ///< checked mode
+  mutable std::vector<std::weak_ptr<const ReportingKernel>> reporting_;  ///< checked mode
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/kernel_row.h"
 #include "backends/cuda/parameter_block.h"
+#include "backends/cuda/reporting_kernel.h"
 
 namespace tilewright::cuda {
 
@@ -23,7 +24,7 @@ struct KernelParts {
 };
 
 /// A loaded kernel on one device.
-class CudaKernel final : public backends::Kernel {
+class CudaKernel final : public ReportingKernel {
  public:
   /// Loads into the device's primary context. Throws Error{kDevice}.
   CudaKernel(std::shared_ptr<Gpu> gpu, const backends::Binary& binary, KernelParts parts,
@@ -33,8 +34,7 @@ class CudaKernel final : public backends::Kernel {
   std::size_t workspace_bytes(const Program& program, const Problem& problem) const override;
   std::size_t launch(const backends::Launch& launch) const override;
 
-  /// Throws what it reported in checked mode.
-  void check_errors() const;
+  void check_errors() const override;
 
  private:
   void enqueue(const backends::Launch& launch, class Workspace& workspace) const;

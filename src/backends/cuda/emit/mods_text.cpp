@@ -4,6 +4,7 @@
 
 #include "backends/cuda/emit/bindings_text.h"
 #include "backends/cuda/emit/body.h"
+#include "backends/cuda/emit/gradient_text.h"
 #include "backends/cuda/emit/node_plan.h"
 #include "backends/cuda/emit/range_body.h"
 #include "backends/cuda/emit/score_form.h"
@@ -29,6 +30,8 @@ class ModsWriter {
     result_.has_score = plan_.has_score();
     result_.text = "struct EmittedMods : IdentityMods {\n" + aliases() + bindings() + structs() +
                    constants() + functions + ranges + "};\n";
+    if (request_.derivative != nullptr)
+      result_.gradient = gradient_text(plan_, *request_.derivative);
     return std::move(result_);
   }
 

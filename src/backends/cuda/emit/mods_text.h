@@ -11,6 +11,7 @@ namespace tilewright::cuda {
 /// `struct EmittedMods` against attention/mods_contract.cuh, without includes.
 struct ModsText {
   std::string text;
+  std::string gradient;  ///< `struct EmittedGradient`, where the request has a derivative
   std::vector<PyramidRequest> pyramids;
   bool has_mask = false;
   bool has_score = false;

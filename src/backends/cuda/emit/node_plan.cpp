@@ -70,6 +70,11 @@ class Planner {
     plan_.in_score.assign(program.size(), false);
     if (program.roots().mask) plan_.in_mask = program.reachable_from(*program.roots().mask);
     if (program.roots().score) plan_.in_score = program.reachable_from(*program.roots().score);
+    for (const NodeId derivative : program.roots().derivatives) {
+      const std::vector<bool> reached = program.reachable_from(derivative);
+      for (NodeId id = 0; id < program.size(); ++id)
+        if (reached[id]) plan_.in_score[id] = true;
+    }
     for (NodeId id = plan_.first_appended; id < program.size(); ++id) plan_.in_mask[id] = true;
   }
 
@@ -148,6 +153,8 @@ class Planner {
     std::vector<NodeId> all;
     if (plan_.program.roots().mask) all.push_back(*plan_.program.roots().mask);
     if (plan_.program.roots().score) all.push_back(*plan_.program.roots().score);
+    const std::vector<NodeId>& derivatives = plan_.program.roots().derivatives;
+    all.insert(all.end(), derivatives.begin(), derivatives.end());
     if (!plan_.intervals) return all;
     for (const analyse::KeyRange& range : plan_.intervals->ranges)
       all.insert(all.end(), {range.begin, range.end});

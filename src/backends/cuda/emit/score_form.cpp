@@ -66,6 +66,8 @@ std::string ScoreForms::exponent(NodeId id, int depth) {
   return plus(times(is_score ? "at.product" : found.atom, factor), addend);
 }
 
+std::string ScoreForms::value(NodeId id) { return plain(form(id, 0)); }
+
 ScoreForm ScoreForms::opaque(NodeId id, int depth) {
   if (plan_.depends_on_score(id)) {
     fold_operands(id, depth);

@@ -26,6 +26,8 @@ class ScoreForms {
       : plan_(plan), body_(body), at_first_key_(at_first_key) {}
 
   std::string exponent(ir::NodeId id) { return exponent(id, 0); }
+  /// The node's value, folded as exponents are.
+  std::string value(ir::NodeId id);
 
  private:
   std::string exponent(ir::NodeId id, int depth);

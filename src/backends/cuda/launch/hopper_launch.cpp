@@ -30,20 +30,6 @@ params::OutputStrides strides_of(const TensorView& tensor) {
           .row = stride_of(tensor, 2)};
 }
 
-/// Two zeroed counters that no kernel that may run beside this one uses.
-DeviceAddress counters_for(const LaunchSite& site) {
-  const Driver& driver = site.gpu.driver();
-  int capturing = 0;
-  driver.check(driver.stream_is_capturing(site.stream(), &capturing), "cuStreamIsCapturing",
-               "the call's stream");
-  if (capturing == 0) return site.gpu.counters().for_eager_launch();
-  if (const DeviceAddress kept = site.gpu.counters().for_captured_launch(); kept != 0) return kept;
-  const DeviceAddress fresh = site.workspace.take(ScheduleCounters::kPairBytes);
-  driver.check(driver.set_words_async(fresh, 0, 2, site.stream()), "cuMemsetD32Async",
-               "counters of a captured launch");
-  return fresh;
-}
-
 void encode_inputs(const LaunchSite& site, params::Hopper& params) {
   const Driver& driver = site.gpu.driver();
   const ForwardInputs& inputs = site.launch.inputs;
@@ -65,6 +51,19 @@ std::string hopper_layout_rejection(const ForwardInputs& inputs, const ForwardOu
     if (std::string reason = tensor_map_rejection(*tensor, name); !reason.empty()) return reason;
   }
   return store_rejection(outputs.out);
+}
+
+DeviceAddress counters_for(const LaunchSite& site) {
+  const Driver& driver = site.gpu.driver();
+  int capturing = 0;
+  driver.check(driver.stream_is_capturing(site.stream(), &capturing), "cuStreamIsCapturing",
+               "the call's stream");
+  if (capturing == 0) return site.gpu.counters().for_eager_launch();
+  if (const DeviceAddress kept = site.gpu.counters().for_captured_launch(); kept != 0) return kept;
+  const DeviceAddress fresh = site.workspace.take(ScheduleCounters::kPairBytes);
+  driver.check(driver.set_words_async(fresh, 0, 2, site.stream()), "cuMemsetD32Async",
+               "counters of a captured launch");
+  return fresh;
 }
 
 Grid fill_hopper(const LaunchSite& site, params::Hopper& params) {

@@ -1,0 +1,115 @@
+#include "backends/cuda/backward_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tilewright::cuda {
+
+namespace {
+
+constexpr std::int64_t kBackwardChunk = 64;
+
+struct BackwardShape {
+  int query_tile;
+  bool splits_keys;
+  std::int64_t max_head_dim;
+};
+
+/// docs/kernels/hopper_backward.md says why.
+constexpr std::array<BackwardShape, 3> kBackwardShapes{
+    {{128, true, 64}, {64, true, 128}, {64, false, 256}}};
+
+std::int64_t chunks_of(std::int64_t columns) noexcept {
+  return (columns + kBackwardChunk - 1) / kBackwardChunk;
+}
+
+/// ColumnHalves::kOwnColumns.
+std::int64_t own_columns(std::int64_t columns) noexcept {
+  return chunks_of(columns) == 1 ? columns : (chunks_of(columns) + 1) / 2 * kBackwardChunk;
+}
+
+BackwardRow backward_row(const BackwardShape& shape) {
+  BackwardRow row;
+  row.query_tile = shape.query_tile;
+  row.splits_keys = shape.splits_keys;
+  row.key_tile = shape.splits_keys ? 128 : 64;
+  row.max_head_dim = shape.max_head_dim;
+  row.name = fmt::format("hopper_backward_{}{}_s{}{}", shape.splits_keys ? "m" : "c",
+                         shape.query_tile, row.query_stages, row.grad_stages);
+  return row;
+}
+
+std::string backward_rejection(const RowQuestion& question) {
+  const Problem& problem = question.problem;
+  if (question.device.capability() != 90)
+    return fmt::format("needs compute capability 9.0, the device has {}.{}", question.device.major,
+                       question.device.minor);
+  const DType dtype = problem.query_dtype;
+  if (dtype != DType::kBF16 && dtype != DType::kF16)
+    return fmt::format("serves bf16 and f16, not {}", name(dtype));
+  if (problem.key_dtype != dtype || problem.value_dtype != dtype)
+    return "query, key and value must have one dtype";
+  if (problem.kv_layout != KvLayout::kDense) return "keys and values must be dense";
+  if (question.any_layout)
+    return "the copy engine needs 16-byte aligned bases and strides and innermost stride 1";
+  if (question.block_lists) return "walks no block lists";
+  if (problem.head_dim % 8 != 0 || problem.value_dim % 8 != 0)
+    return "head dims must be multiples of 8";
+  return {};
+}
+
+std::string dims_rejection(const BackwardShape& shape, const Problem& problem) {
+  const std::int64_t least = std::min(problem.head_dim, problem.value_dim);
+  const std::int64_t most = std::max(problem.head_dim, problem.value_dim);
+  if (least >= 8 && most <= shape.max_head_dim) return {};
+  return fmt::format("serves head dims 8 to {}", shape.max_head_dim);
+}
+
+/// A tile in shared memory: chunks of 64 columns of 16-bit elements.
+std::int64_t backward_tile_bytes(std::int64_t rows, std::int64_t columns) noexcept {
+  return chunks_of(columns) * rows * kBackwardChunk * 2;
+}
+
+}  // namespace
+
+std::int64_t BackwardRow::query_columns(std::int64_t head_dim) const noexcept {
+  return sums_by_rows() ? head_dim : own_columns(head_dim);
+}
+std::int64_t BackwardRow::key_columns(std::int64_t dim) const noexcept {
+  return splits_keys ? dim : own_columns(dim);
+}
+std::int64_t BackwardRow::query_sum_floats(std::int64_t head_dim) const noexcept {
+  return 2 * 64 * query_columns(head_dim);
+}
+std::int64_t BackwardRow::key_sum_floats(std::int64_t dim) const noexcept {
+  return 2 * 64 * key_columns(dim);
+}
+
+std::vector<BackwardCandidate> backward_candidates(const RowQuestion& question) {
+  std::vector<BackwardCandidate> all;
+  const std::string family = backward_rejection(question);
+  for (const BackwardShape& shape : kBackwardShapes)
+    all.push_back({.row = backward_row(shape),
+                   .rejection = family.empty() ? dims_rejection(shape, question.problem) : family});
+  return all;
+}
+
+std::int64_t backward_shared_bytes(const BackwardRow& row, const Problem& problem) {
+  constexpr std::int64_t kSides = 2, kItemSlots = 2, kItemBytes = 32, kNoteBytes = 16;
+  constexpr std::int64_t kRingBytes = 16;  // of a stage: a full and an empty barrier
+  const std::int64_t tiles =
+      backward_tile_bytes(row.key_tile, problem.head_dim) +
+      backward_tile_bytes(row.key_tile, problem.value_dim) +
+      row.query_stages * backward_tile_bytes(row.query_tile, problem.head_dim) +
+      row.grad_stages * backward_tile_bytes(row.query_tile, problem.value_dim);
+  const std::int64_t scores =
+      kSides * (row.splits_keys ? 1 : 2) * backward_tile_bytes(row.key_tile, row.query_tile);
+  const std::int64_t stages = row.query_stages + row.grad_stages;
+  const std::int64_t rings = kRingBytes * (2 + stages + kItemSlots);
+  return tiles + scores + stages * row.query_tile * 4 + kItemSlots * kItemBytes +
+         row.query_stages * kNoteBytes + rings;
+}
+
+}  // namespace tilewright::cuda

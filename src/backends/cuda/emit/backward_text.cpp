@@ -1,0 +1,135 @@
+#include "backends/cuda/emit/backward_text.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "backends/cuda/emit/mods_text.h"
+#include "base/check.h"
+
+namespace tilewright::cuda {
+
+namespace {
+
+const char* element_tag(const Problem& problem) {
+  return problem.query_dtype == DType::kBF16 ? "Bf16" : "F16";
+}
+
+const char* boolean(bool value) { return value ? "true" : "false"; }
+
+std::string kernel_name(const backends::EmitRequest& request, const BackwardRow& row,
+                        const ModsText& mods) {
+  const Problem& problem = request.problem;
+  std::string name = fmt::format("attention_{}_e{}_v{}_{}", row.name, problem.head_dim,
+                                 problem.value_dim, tilewright::name(problem.query_dtype));
+  if (request.variant.ordered) name += "_ordered";
+  if (mods.has_score) name += "_score";
+  if (mods.has_mask) name += "_mask";
+  return name + "_" + hex(request.program.structure_digest()).substr(0, 8);
+}
+
+std::string includes(const backends::EmitRequest& request, const BackwardRow& row) {
+  const Problem& problem = request.problem;
+  std::string text = "#include \"mods/emitted_mods.cuh\"\n";
+  const std::set<std::int64_t> shapes{row.score_columns(), row.key_columns(problem.head_dim),
+                                      row.key_columns(problem.value_dim),
+                                      row.query_columns(problem.head_dim)};
+  for (const std::int64_t columns : shapes)
+    text += fmt::format("#include \"ptx/wgmma/m64n{}k16.cuh\"\n", columns);
+  return text +
+         "#include \"attention/backward_prepare.cuh\"\n"
+         "#include \"attention/gradient_finish.cuh\"\n"
+         "#include \"attention/hopper_backward.cuh\"\n";
+}
+
+std::string variant(const backends::EmitRequest& request, const BackwardRow& row) {
+  return fmt::format(
+      "struct EmittedVariant {{\n"
+      "  using Element = {};\n"
+      "  static constexpr int kHeadDim = {};\n"
+      "  static constexpr int kValueDim = {};\n"
+      "  static constexpr int kQueryTile = {};\n"
+      "  static constexpr bool kSplitsKeys = {};\n"
+      "  static constexpr int kQueryStages = {};\n"
+      "  static constexpr int kGradStages = {};\n"
+      "  static constexpr bool kDeterministic = {};\n"
+      "}};\n",
+      element_tag(request.problem), request.problem.head_dim, request.problem.value_dim,
+      row.query_tile, boolean(row.splits_keys), row.query_stages, row.grad_stages,
+      boolean(request.variant.ordered));
+}
+
+/// Fragments of one gradient as gradient_finish.cuh sees them.
+struct FinishShape {
+  const char* name;
+  std::int64_t dim;
+  std::int64_t columns;
+  int tile_rows;
+  bool splits_rows;
+};
+
+std::string finish_variant(const Problem& problem, const FinishShape& shape) {
+  return fmt::format(
+      "struct {}Finish {{\n"
+      "  using Element = {};\n"
+      "  static constexpr int kDim = {};\n"
+      "  static constexpr int kColumns = {};\n"
+      "  static constexpr int kTileRows = {};\n"
+      "  static constexpr bool kSplitsRows = {};\n"
+      "}};\n",
+      shape.name, element_tag(problem), shape.dim, shape.columns, shape.tile_rows,
+      boolean(shape.splits_rows));
+}
+
+std::string finish_kernel(const std::string& name, const FinishShape& shape) {
+  return fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__(256) {}(\n"
+      "    const __grid_constant__ tilewright::cuda::GradientFinishParams params) {{\n"
+      "  tilewright::cuda::gradient_finish<tilewright::cuda::{}Finish>(params);\n"
+      "}}\n",
+      name, shape.name);
+}
+
+std::string main_kernels(const std::string& name, const BackwardRow& row) {
+  return fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__(128) {0}{1}(\n"
+      "    const __grid_constant__ tilewright::cuda::BackwardPrepareParams params) {{\n"
+      "  tilewright::cuda::BackwardPrepare<tilewright::cuda::EmittedVariant>::of_block(params)\n"
+      "      .run();\n"
+      "}}\n"
+      "extern \"C\" __global__ void __launch_bounds__({2}, 1) {0}(\n"
+      "    const __grid_constant__ tilewright::cuda::BackwardParams params,\n"
+      "    const __grid_constant__ tilewright::cuda::EmittedMods::Bindings bindings) {{\n"
+      "  tilewright::cuda::hopper_backward<tilewright::cuda::EmittedVariant,\n"
+      "                                    tilewright::cuda::EmittedMods,\n"
+      "                                    tilewright::cuda::EmittedGradient>(params, bindings);\n"
+      "}}\n",
+      name, kPrepareSuffix, row.threads);
+}
+
+}  // namespace
+
+BackwardSource emit_backward(const backends::EmitRequest& request, const BackwardRow& row) {
+  TILEWRIGHT_CHECK(request.derivative != nullptr);
+  ModsText mods = mods_text(request);
+  const Problem& problem = request.problem;
+  const FinishShape shapes[] = {
+      {"Query", problem.head_dim, row.query_columns(problem.head_dim), row.query_tile,
+       row.sums_by_rows()},
+      {"Key", problem.head_dim, row.key_columns(problem.head_dim), row.key_tile, row.splits_keys},
+      {"Value", problem.value_dim, row.key_columns(problem.value_dim), row.key_tile,
+       row.splits_keys}};
+  const char* const suffixes[] = {kFinishQuerySuffix, kFinishKeySuffix, kFinishValueSuffix};
+  BackwardSource source;
+  source.kernel_name = kernel_name(request, row, mods);
+  source.text = includes(request, row) + "\nnamespace tilewright::cuda {\n\n" + mods.text + "\n" +
+                mods.gradient + "\n" + variant(request, row);
+  for (const FinishShape& shape : shapes) source.text += finish_variant(problem, shape);
+  source.text += "\n}  // namespace tilewright::cuda\n\n" + main_kernels(source.kernel_name, row);
+  for (std::size_t i = 0; i < 3; ++i)
+    source.text += finish_kernel(source.kernel_name + suffixes[i], shapes[i]);
+  source.pyramids = std::move(mods.pyramids);
+  return source;
+}
+
+}  // namespace tilewright::cuda

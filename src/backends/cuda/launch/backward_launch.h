@@ -1,0 +1,27 @@
+#pragma once
+
+#include "backends/cuda/launch/backward_params.h"
+#include "backends/cuda/launch/backward_space.h"
+
+namespace tilewright::cuda {
+
+/// Why the Hopper backward kernels cannot read query, key and value where they lie; empty where
+/// they can. Every other tensor may lie anyhow.
+std::string backward_layout_rejection(const BackwardInputs& inputs);
+
+params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardCut& cut,
+                                       const BackwardSpace& space);
+/// Fills the parameters, tensor maps included.
+void fill_backward(const BackwardSite& site, const BackwardCut& cut, const BackwardSpace& space,
+                   params::HopperBackward& params);
+
+/// The end of one gradient, and the blocks that make it.
+struct Finish {
+  params::GradientFinish params;
+  std::int64_t blocks = 0;  ///< 0: nothing to do
+};
+Finish finish_query(const BackwardSite& site, const BackwardCut& cut, const BackwardSpace& space);
+Finish finish_key(const BackwardSite& site, const BackwardCut& cut, const BackwardSpace& space);
+Finish finish_value(const BackwardSite& site, const BackwardCut& cut, const BackwardSpace& space);
+
+}  // namespace tilewright::cuda

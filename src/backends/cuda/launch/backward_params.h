@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cuda/launch/forward_params.h"
+
+// The parameter structs of the backward kernels, field by field as attention/backward_params.cuh,
+// attention/backward_prepare.cuh and attention/gradient_finish.cuh declare them.
+namespace tilewright::cuda::params {
+
+/// FloatKind: the values of DType.
+using FloatKind = std::int32_t;
+
+struct BackwardPrepare {
+  DeviceAddress out = 0;
+  DeviceAddress d_out = 0;
+  DeviceAddress lse = 0;
+  DeviceAddress d_lse = 0;
+  DeviceAddress minus_lse = 0;
+  DeviceAddress delta = 0;
+  DeviceAddress d_out_copy = 0;
+  DeviceAddress d_query_sums = 0;
+  DeviceAddress turns = 0;
+  TensorStrides out_strides, d_out_strides, lse_strides, d_lse_strides;
+  std::int32_t query_heads = 0;
+  std::int32_t q_rows = 0;
+  std::int32_t q_tiles = 0;
+  std::int32_t sum_floats = 0;
+  FloatKind out_kind = 0;
+  FloatKind d_out_kind = 0;
+  FloatKind d_lse_kind = 0;
+  std::int32_t out_in_vectors = 0;
+  std::int32_t d_out_in_vectors = 0;
+};
+static_assert(offsetof(BackwardPrepare, out_strides) == 72);
+static_assert(offsetof(BackwardPrepare, query_heads) == 200);
+static_assert(sizeof(BackwardPrepare) == 240);
+
+struct GradientStrides {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t row = 0;
+};
+
+struct BackwardSchedule {
+  DeviceAddress list = 0;
+  DeviceAddress counters = 0;
+  std::int32_t items = 0;
+  std::int32_t kv_tiles = 0;
+  std::int32_t section_heads = 1;
+  std::int32_t parts = 1;
+};
+
+struct HopperBackward {
+  TensorMap query, key, value, d_out;
+  DeviceAddress minus_lse = 0;
+  DeviceAddress delta = 0;
+  DeviceAddress d_query_sums = 0;
+  DeviceAddress turns = 0;
+  DeviceAddress d_key_sums = 0;
+  DeviceAddress d_value_sums = 0;
+  DeviceAddress d_key = 0;
+  DeviceAddress d_value = 0;
+  DeviceAddress error = 0;
+  GradientStrides d_key_strides, d_value_strides;
+  BackwardSchedule schedule;
+  Extents extents;
+  std::int32_t q_tiles = 0;
+  float scale = 1;
+  float scale_log2 = 1;
+};
+static_assert(offsetof(HopperBackward, minus_lse) == 512);
+static_assert(offsetof(HopperBackward, d_key_strides) == 584);
+static_assert(offsetof(HopperBackward, schedule) == 632);
+static_assert(offsetof(HopperBackward, extents) == 664);
+static_assert(offsetof(HopperBackward, scale_log2) == 696);
+static_assert(sizeof(HopperBackward) == 704);
+
+struct GradientFinish {
+  DeviceAddress sums = 0;
+  DeviceAddress gradient = 0;
+  std::int64_t part_floats = 0;
+  std::int64_t batch_stride = 0;
+  std::int64_t head_stride = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 1;
+  std::int32_t heads = 0;
+  std::int32_t rows = 0;
+  std::int32_t tiles = 0;
+  std::int32_t parts = 1;
+  float factor = 1;
+  FloatKind kind = 0;
+  std::int32_t in_vectors = 0;
+};
+static_assert(offsetof(GradientFinish, heads) == 56);
+static_assert(sizeof(GradientFinish) == 88);
+
+}  // namespace tilewright::cuda::params

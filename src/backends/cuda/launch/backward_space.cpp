@@ -1,0 +1,121 @@
+#include "backends/cuda/launch/backward_space.h"
+
+#include <algorithm>
+
+#include "backends/cuda/launch/tensor_map.h"
+
+namespace tilewright::cuda {
+
+bool lies_in_vectors(const TensorView& tensor, DType element) noexcept {
+  if (tensor.dtype != element || reinterpret_cast<std::uintptr_t>(tensor.data) % 16 != 0)
+    return false;
+  if (tensor.shape[3] > 1 && tensor.strides[3] != 1) return false;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (stride_of(tensor, axis) % 8 != 0) return false;
+  return true;
+}
+
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+std::size_t aligned(std::size_t bytes) noexcept {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+std::size_t size_of(std::int64_t value) noexcept { return static_cast<std::size_t>(value); }
+
+/// A row without live pairs has no influence whatever d_out holds, but 0 * NaN would.
+bool may_have_empty_rows(const Program& program) noexcept {
+  return program.has_mask_mod() || program.structure().roots().score.has_value();
+}
+
+bool copies_d_out(const BackwardSite& site) {
+  const TensorView& d_out = site.launch.inputs.d_out;
+  return may_have_empty_rows(site.launch.program) ||
+         !lies_in_vectors(d_out, site.launch.problem.query_dtype) ||
+         !tensor_map_rejection(d_out, "d_out").empty();
+}
+
+/// A gradient of keys that is not stored by the main kernel itself.
+bool needs_sums(const std::optional<TensorView>& gradient, const BackwardSite& site,
+                const BackwardCut& cut) {
+  if (!gradient) return false;
+  return cut.parts > 1 || !lies_in_vectors(*gradient, site.launch.problem.query_dtype);
+}
+
+std::size_t key_sum_bytes(const BackwardRow& row, const Problem& problem, const BackwardCut& cut,
+                          std::int64_t dim) {
+  return size_of(4 * cut.parts * key_heads_of(problem) * cut.kv_tiles * row.key_sum_floats(dim));
+}
+
+/// What every call needs.
+BackwardSpace common_space(const BackwardRow& row, const Problem& problem, const BackwardCut& cut,
+                           bool ordered) {
+  const std::int64_t tiles = streams_of(problem) * cut.q_tiles;
+  BackwardSpace space;
+  space.minus_lse.bytes = space.delta.bytes = size_of(4 * tiles * row.query_tile);
+  space.d_query_sums.bytes = size_of(4 * tiles * row.query_sum_floats(problem.head_dim));
+  if (ordered) space.turns.bytes = size_of(8 * tiles);
+  return space;
+}
+
+std::size_t copy_bytes(const Problem& problem) {
+  return size_of(2 * streams_of(problem) * problem.q_len * problem.value_dim);
+}
+
+}  // namespace
+
+std::size_t BackwardSpace::bytes() const noexcept {
+  std::size_t all = 0;
+  for (const Part* part :
+       {&minus_lse, &delta, &d_query_sums, &turns, &d_out_copy, &d_key_sums, &d_value_sums})
+    all += aligned(part->bytes);
+  return all;
+}
+
+void BackwardSpace::place(DeviceAddress at) noexcept {
+  for (Part* part :
+       {&minus_lse, &delta, &d_query_sums, &turns, &d_out_copy, &d_key_sums, &d_value_sums}) {
+    part->address = part->bytes != 0 ? at : 0;
+    at += aligned(part->bytes);
+  }
+}
+
+BackwardCut cut_of(const BackwardRow& row, const Problem& problem, int multiprocessors) {
+  BackwardCut cut;
+  cut.q_tiles = (problem.q_len + row.query_tile - 1) / row.query_tile;
+  cut.kv_tiles = (problem.kv_len + row.key_tile - 1) / row.key_tile;
+  const std::int64_t tiles = key_heads_of(problem) * cut.kv_tiles;
+  const std::int64_t sharing = problem.group() * (problem.kv_batch == 1 ? problem.batch : 1);
+  const std::int64_t wanted = 2 * std::int64_t{multiprocessors};
+  if (tiles > 0 && tiles < wanted)
+    cut.parts = std::clamp<std::int64_t>((wanted + tiles - 1) / tiles, 1,
+                                         std::max<std::int64_t>(sharing, 1));
+  cut.items = tiles * cut.parts;
+  return cut;
+}
+
+BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut) {
+  const Problem& problem = site.launch.problem;
+  const BackwardOutputs& outputs = site.launch.outputs;
+  BackwardSpace space = common_space(site.row, problem, cut, site.ordered);
+  if (copies_d_out(site)) space.d_out_copy.bytes = copy_bytes(problem);
+  if (needs_sums(outputs.d_key, site, cut))
+    space.d_key_sums.bytes = key_sum_bytes(site.row, problem, cut, problem.head_dim);
+  if (needs_sums(outputs.d_value, site, cut))
+    space.d_value_sums.bytes = key_sum_bytes(site.row, problem, cut, problem.value_dim);
+  return space;
+}
+
+std::size_t backward_space_bytes(const BackwardRow& row, const Problem& problem, bool ordered,
+                                 int multiprocessors) {
+  const BackwardCut cut = cut_of(row, problem, multiprocessors);
+  BackwardSpace space = common_space(row, problem, cut, ordered);
+  space.d_out_copy.bytes = copy_bytes(problem);
+  space.d_key_sums.bytes = key_sum_bytes(row, problem, cut, problem.head_dim);
+  space.d_value_sums.bytes = key_sum_bytes(row, problem, cut, problem.value_dim);
+  return space.bytes();
+}
+
+}  // namespace tilewright::cuda

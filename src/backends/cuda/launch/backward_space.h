@@ -1,0 +1,58 @@
+#pragma once
+
+#include "backends/cuda/backward_rows.h"
+#include "backends/cuda/launch/launch_site.h"
+
+namespace tilewright::cuda {
+
+/// Where and with what one backward call happens; the context is current.
+struct BackwardSite {
+  const backends::BackwardLaunch& launch;
+  const BackwardRow& row;
+  Gpu& gpu;
+  bool ordered = false;     ///< additions have a fixed order
+  DeviceAddress error = 0;  ///< the ErrorRecord; 0 outside checked mode
+  DeviceAddress counters = 0;
+};
+
+/// The workspace of a call: bytes of each part, 0 for what the call does without, and where it
+/// lies.
+struct BackwardSpace {
+  struct Part {
+    std::size_t bytes = 0;
+    DeviceAddress address = 0;
+  };
+  Part minus_lse, delta, d_query_sums, turns, d_out_copy, d_key_sums, d_value_sums;
+
+  std::size_t bytes() const noexcept;
+  /// Lays the parts out from an address that is a multiple of 256.
+  void place(DeviceAddress at) noexcept;
+};
+
+/// How a call is cut into tiles and items.
+struct BackwardCut {
+  std::int64_t q_tiles = 0;
+  std::int64_t kv_tiles = 0;
+  std::int64_t parts = 1;  ///< items that share the query heads of a key tile
+  std::int64_t items = 0;
+};
+BackwardCut cut_of(const BackwardRow& row, const Problem& problem, int multiprocessors);
+
+/// What a call needs, by its tensors.
+BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut);
+/// The most that a call of this problem takes, however its tensors lie.
+std::size_t backward_space_bytes(const BackwardRow& row, const Problem& problem, bool ordered,
+                                 int multiprocessors);
+
+/// Heads of all batches: of queries, and of keys.
+inline std::int64_t streams_of(const Problem& problem) noexcept {
+  return problem.batch * problem.query_heads;
+}
+inline std::int64_t key_heads_of(const Problem& problem) noexcept {
+  return problem.kv_batch * problem.kv_heads;
+}
+
+/// Whether rows can be read or written 16 bytes at a time: the element type, columns side by side.
+bool lies_in_vectors(const TensorView& tensor, DType element) noexcept;
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,82 @@
+#include <cstdlib>
+#include <limits>
+
+#include "device/case_pool.h"
+#include "device/cuda_graph.h"
+#include "device/gradient_fixture.h"
+#include "support/case_table.h"
+#include "tilewright/error.h"
+
+// Gradients on a GPU: the problem table with fresh inputs, poisoned outputs and guard bands against
+// fp64; fixed orders, streams and graphs.
+namespace tilewright::device_tests {
+namespace {
+
+/// What no CUDA kernel of backward serves is refused; empty for a case that must run.
+std::string expected_refusal(const cases::CaseSpec& spec) {
+  if (spec.dtype != DType::kBF16 && spec.dtype != DType::kF16) return "dtype";
+  const auto& [head_dim, value_dim] = std::pair(spec.extents.head_dim, spec.extents.value_dim);
+  if (head_dim % 8 != 0 || value_dim % 8 != 0 || head_dim > 256 || value_dim > 256)
+    return "head dim";
+  return spec.layout == cases::Layout::kContiguous || spec.layout == cases::Layout::kTransposed
+             ? ""
+             : "layout";
+}
+
+EngineOptions options() {
+  EngineOptions options;
+  if (std::getenv("TILEWRIGHT_CACHE_DIR") == nullptr) options.cache_dir = "none";
+  return options;
+}
+
+void run_on_gpu(const cases::Case& problem, Engine& engine, Tally& tally) {
+  const cases::CaseSpec spec = cases::spec_of(problem);
+  const std::uint64_t seed = cases::seed_of(problem.id());
+  cases::EntryContext context(spec.extents, seed);
+  const Program program = spec.entry.make(context);
+  cases::StepSpec step_spec;
+  step_spec.d_out_layout = spec.layout;
+  step_spec.d_lse = spec.results.max_scores;
+  if (spec.results.out_dtype) step_spec.d_out_dtype = spec.results.out_dtype;
+  cases::TrainingStep step = cases::step_of(
+      cases::random_operands(spec.extents, spec.dtype, seed + 1, spec.layout), seed + 2, step_spec);
+  const bool is_expanded = spec.layout == cases::Layout::kExpanded;
+  const cases::Gradients gradients = cases::gradients_for(
+      step, program, false, is_expanded ? cases::Layout::kContiguous : spec.layout);
+  const CallOptions call_options{.scale = spec.scale};
+  try {
+    const DeviceStep call(program, step, gradients);
+    engine.attention(call.program(), call.forward_inputs(), call.forward_outputs(), call_options);
+    tally.took(
+        engine.attention_backward(call.program(), call.inputs(), call.outputs(), call_options)
+            .kernel);
+    std::string why = call.download();
+    if (why.empty()) why = gradients.padding_intact() ? "" : "written between elements";
+    if (why.empty()) {
+      const cases::GradientReference reference =
+          cases::gradient_reference_of(program, step, call_options);
+      BackwardOutputs outputs = gradients.outputs();
+      why = cases::mismatch(outputs, reference, spec.dtype);
+    }
+    ++tally.ran;
+    if (!why.empty()) tally.fail(problem.id(), why);
+  } catch (const Error& error) {
+    const bool may_refuse = !expected_refusal(spec).empty();
+    if (error.code() == ErrorCode::kUnsupported && may_refuse)
+      ++tally.refused;
+    else
+      tally.fail(problem.id(), error.what());
+  }
+}
+
+class BackwardCases : public GpuTest {};
+
+TEST_F(BackwardCases, TheCoveringArrayMeetsTheTolerance) {
+  Engine engine(options());
+  Tally tally;
+  for_each_case([&](const cases::Case& problem) { run_on_gpu(problem, engine, tally); });
+  tally.report();
+}
+
+}  // namespace
+}  // namespace tilewright::device_tests
