@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "backends/cuda/launch/backward_params.h"
 #include "backends/cuda/launch/forward_params.h"
 #include "backends/cuda/nvrtc/nvrtc_search.h"
 #include "backends/cuda/sources/kernel_sources.h"
@@ -63,6 +64,38 @@ std::string portable_text() {
          assertion(type, "scale_log2", offsetof(Params, scale_log2));
 }
 
+std::string backward_text() {
+  using Prepare = params::BackwardPrepare;
+  using Params = params::HopperBackward;
+  using Finish = params::GradientFinish;
+  const std::string type = "BackwardParams", prepare = "BackwardPrepareParams";
+  const std::string finish = "GradientFinishParams";
+  return "#include \"attention/backward_params.cuh\"\n"
+         "#include \"attention/backward_prepare.cuh\"\n"
+         "#include \"attention/gradient_finish.cuh\"\n" +
+         size_assertion(type, sizeof(Params)) + size_assertion(prepare, sizeof(Prepare)) +
+         size_assertion(finish, sizeof(Finish)) +
+         assertion(type, "d_out", offsetof(Params, d_out)) +
+         assertion(type, "d_value_sums", offsetof(Params, d_value_sums)) +
+         assertion(type, "error", offsetof(Params, error)) +
+         assertion(type, "d_value_strides.row", offsetof(Params, d_value_strides.row)) +
+         assertion(type, "schedule.parts", offsetof(Params, schedule.parts)) +
+         assertion(type, "q_tiles", offsetof(Params, q_tiles)) +
+         assertion(prepare, "turns", offsetof(Prepare, turns)) +
+         assertion(prepare, "d_lse_strides.row", offsetof(Prepare, d_lse_strides.row)) +
+         assertion(prepare, "sum_floats", offsetof(Prepare, sum_floats)) +
+         assertion(prepare, "d_lse_kind", offsetof(Prepare, d_lse_kind)) +
+         assertion(prepare, "d_out_in_vectors", offsetof(Prepare, d_out_in_vectors)) +
+         assertion(finish, "column_stride", offsetof(Finish, column_stride)) +
+         assertion(finish, "factor", offsetof(Finish, factor)) +
+         assertion(finish, "kind", offsetof(Finish, kind)) +
+         "using namespace tilewright::cuda;\n"
+         "static_assert(static_cast<int>(FloatKind::kF64) == " +
+         std::to_string(static_cast<int>(DType::kF64)) +
+         ");\nstatic_assert(static_cast<int>(FloatKind::kBf16) == " +
+         std::to_string(static_cast<int>(DType::kBF16)) + ");\n";
+}
+
 class KernelStructs : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
@@ -77,8 +110,12 @@ TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
   EXPECT_TRUE(result.succeeded) << result.log;
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, KernelStructs, ::testing::Values(hopper_text(), portable_text()),
-                         [](const auto& info) { return info.index == 0 ? "Hopper" : "Portable"; });
+INSTANTIATE_TEST_SUITE_P(Families, KernelStructs,
+                         ::testing::Values(hopper_text(), portable_text(), backward_text()),
+                         [](const auto& info) {
+                           if (info.index == 2) return "Backward";
+                           return info.index == 0 ? "Hopper" : "Portable";
+                         });
 
 TEST(KernelStructsCheck, AWrongOffsetIsNoticed) {
   std::string why;

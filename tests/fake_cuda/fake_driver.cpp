@@ -118,8 +118,9 @@ int cuFuncGetAttribute(int* value, int, void*) {
   *value = 0;
   return 0;
 }
-int cuLaunchKernel(void*, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x, unsigned,
-                   unsigned, unsigned shared_bytes, void* stream, void** parameters, void**) {
+int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
+                   unsigned, unsigned, unsigned shared_bytes, void* stream, void** parameters,
+                   void**) {
   FakeDriver& driver = state();
   if (driver.fail_launch != 0) return driver.fail_launch;
   tilewright::fake::FakeLaunch launch;
@@ -130,9 +131,15 @@ int cuLaunchKernel(void*, unsigned grid_x, unsigned grid_y, unsigned, unsigned b
   launch.stream = stream;
   launch.context = driver.contexts.empty() ? nullptr : driver.contexts.back();
   const auto* params = static_cast<const std::byte*>(parameters[0]);
-  const auto* block = static_cast<const std::byte*>(parameters[1]);
-  launch.params.assign(params, params + driver.params_bytes);
-  launch.block.assign(block, block + driver.block_bytes);
+  const std::string& name = driver.functions.at(reinterpret_cast<std::size_t>(function) - 1);
+  std::size_t only_bytes = 0;
+  for (const auto& [end, bytes] : driver.single_parameter)
+    if (name.ends_with(end)) only_bytes = bytes;
+  launch.params.assign(params, params + (only_bytes != 0 ? only_bytes : driver.params_bytes));
+  if (only_bytes == 0) {
+    const auto* block = static_cast<const std::byte*>(parameters[1]);
+    launch.block.assign(block, block + driver.block_bytes);
+  }
   driver.launches.push_back(std::move(launch));
   return 0;
 }

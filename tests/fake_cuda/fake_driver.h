@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilewright::fake {
@@ -38,6 +39,8 @@ struct FakeDriver {
   int fail_launch = 0;  ///< status of cuLaunchKernel
   int capturing = 0;    ///< what streams say of themselves
   std::size_t params_bytes = 0, block_bytes = 0;
+  /// Kernels with one parameter, by the end of their name, and its bytes.
+  std::vector<std::pair<std::string, std::size_t>> single_parameter;
 
   std::vector<FakeLaunch> launches;
   std::vector<FakeTensorMap> tensor_maps;
