@@ -5,6 +5,7 @@
 #include <map>
 
 #include "bindings.h"
+#include "tensor_views.h"
 #include "tilewright/engine.h"
 
 namespace tilewright::python {
@@ -12,34 +13,36 @@ namespace tilewright::python {
 namespace {
 
 /// query, key, value, out, lse, d_out, d_lse or None.
-BackwardInputs inputs_from(const nb::tuple& views) {
-  return {.query = required_view(views[0]),
-          .key = required_view(views[1]),
-          .value = required_view(views[2]),
-          .out = required_view(views[3]),
-          .lse = required_view(views[4]),
-          .d_out = required_view(views[5]),
-          .d_lse = optional_view(views[6])};
+BackwardInputs inputs_from(const nb::tuple& operands, OperandViews& views) {
+  return {.query = views.required(operands[0], "query"),
+          .key = views.required(operands[1], "key"),
+          .value = views.required(operands[2], "value"),
+          .out = views.required(operands[3], "out"),
+          .lse = views.required(operands[4], "lse"),
+          .d_out = views.required(operands[5], "d_out"),
+          .d_lse = views.optional(operands[6], "d_lse")};
 }
 
 /// d_query, d_key, d_value, each or None, and a mapping of captured gradients by name.
-BackwardOutputs outputs_from(const nb::tuple& views) {
-  BackwardOutputs outputs{.d_query = optional_view(views[0]),
-                          .d_key = optional_view(views[1]),
-                          .d_value = optional_view(views[2]),
+BackwardOutputs outputs_from(const nb::tuple& operands, OperandViews& views) {
+  BackwardOutputs outputs{.d_query = views.optional(operands[0], "d_query"),
+                          .d_key = views.optional(operands[1], "d_key"),
+                          .d_value = views.optional(operands[2], "d_value"),
                           .captures = {}};
-  for (const auto& [name, view] : nb::cast<std::map<std::string, nb::object>>(views[3]))
-    outputs.captures.emplace(name, required_view(view));
+  for (const auto& [name, tensor] : nb::cast<std::map<std::string, nb::object>>(operands[3]))
+    outputs.captures.emplace(name, views.required(tensor, name.c_str()));
   return outputs;
 }
 
 nb::tuple run_backward(Engine& self, const OwnedProgram& program, const nb::tuple& inputs,
                        const nb::tuple& outputs, const nb::tuple& options) {
-  const BackwardInputs given = inputs_from(inputs);
-  const BackwardOutputs wanted = outputs_from(outputs);
+  OperandViews views;
+  const BackwardInputs given = inputs_from(inputs, views);
+  const BackwardOutputs wanted = outputs_from(outputs, views);
   CallOptions chosen;
   if (!options[0].is_none()) chosen.scale = nb::cast<double>(options[0]);
   if (!options[1].is_none()) chosen.block_lists = nb::cast<const BlockLists*>(options[1]);
+  chosen.stream = stream_of_call(options[2], inputs[0], given.query);
   CallReport report;
   {
     const nb::gil_scoped_release released;

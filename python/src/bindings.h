@@ -26,10 +26,11 @@ struct View {
   nb::object owner;
 };
 
-/// A program and the views that its captures read, in slot order. Rebinding replaces both.
+/// A program and the tensors that its captures read, in slot order. Rebinding replaces both.
 struct OwnedProgram {
   Program program;
-  std::vector<nb::object> owners;
+  std::vector<nb::object> owners = {};
+  std::vector<nb::object> kept = {};  ///< memory of captures that is not their tensors' own
   std::shared_ptr<const ir::Program> shared = nullptr;  ///< for programs rebound from this one
 };
 
@@ -46,9 +47,11 @@ std::string type_text(nb::handle object);
 /// A Python int or float, or a tilewright.Number.
 Number number_from(nb::handle object);
 
-/// None, or a View's tensor.
-std::optional<TensorView> optional_view(nb::handle object);
+/// A View's tensor.
 const TensorView& required_view(nb::handle object);
+
+/// `tensor[index]` with symbols in the index: a symbol, or what the package's `_vectors` makes of it.
+nb::object subscript(nb::handle tensor, nb::handle index);
 
 /// Dims as a Python tuple and back.
 nb::tuple tuple_from(const Dims& dims);
@@ -58,6 +61,8 @@ void bind_errors(nb::module_& module);
 void bind_tensors(nb::module_& module);
 void bind_symbols(nb::module_& module);
 void bind_programs(nb::module_& module);
+void bind_tracing(nb::module_& module);
+void bind_torch_function(nb::module_& module);
 void bind_inline(nb::module_& module);
 void bind_masks(nb::module_& module);
 void bind_engine(nb::module_& module);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings.h"
+#include "trace_session.h"
 #include "tilewright/masks.h"
 #include "tilewright/scores.h"
 
@@ -23,9 +24,8 @@ struct CatalogueMod {
 
 /// Tells the running trace who owns what the mod captured.
 inline void note_captures(const std::vector<std::pair<std::string, nb::object>>& captures) {
-  if (captures.empty()) return;
-  const nb::object note = nb::module_::import_("tilewright._operands").attr("note_capture");
-  for (const auto& [name, view] : captures) note(name, view);
+  for (const auto& [name, view] : captures)
+    TraceSession::current().note(name, nb::cast<const View&>(view).owner);
 }
 
 /// Turns Python arguments into those of a catalogue function and keeps what they capture.
@@ -56,7 +56,7 @@ struct Arguments {
   Mod take_mod(nb::handle object) {
     const nb::object function = nb::borrow(object);
     return [function](auto... symbols) -> Value {
-      return operand(function(nb::cast(symbols)...)).value();
+      return operand(function(wrap(symbols)...)).value();
     };
   }
 };

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "tensor_views.h"
 #include "tilewright/error.h"
 #include "tilewright/target.h"
 
@@ -58,16 +59,16 @@ EngineOptions options_from(const nb::dict& fields) {
   return options;
 }
 
-ForwardInputs inputs_from(const nb::tuple& views) {
-  return {.query = required_view(views[0]),
-          .key = required_view(views[1]),
-          .value = required_view(views[2])};
+ForwardInputs inputs_from(const nb::tuple& operands, OperandViews& views) {
+  return {.query = views.required(operands[0], "query"),
+          .key = views.required(operands[1], "key"),
+          .value = views.required(operands[2], "value")};
 }
 
-ForwardOutputs outputs_from(const nb::tuple& views) {
-  return {.out = required_view(views[0]),
-          .lse = optional_view(views[1]),
-          .max_scores = optional_view(views[2])};
+ForwardOutputs outputs_from(const nb::tuple& operands, OperandViews& views) {
+  return {.out = views.required(operands[0], "out"),
+          .lse = views.optional(operands[1], "lse"),
+          .max_scores = views.optional(operands[2], "max_scores")};
 }
 
 nb::tuple tuple_from_report(const CallReport& report) {
@@ -84,9 +85,11 @@ CallOptions call_options_from(const nb::tuple& fields) {
 
 nb::tuple run_attention(Engine& self, const OwnedProgram& program, const nb::tuple& inputs,
                         const nb::tuple& outputs, const nb::tuple& options) {
-  const ForwardInputs given = inputs_from(inputs);
-  const ForwardOutputs wanted = outputs_from(outputs);
-  const CallOptions chosen = call_options_from(options);
+  OperandViews views;
+  const ForwardInputs given = inputs_from(inputs, views);
+  const ForwardOutputs wanted = outputs_from(outputs, views);
+  CallOptions chosen = call_options_from(options);
+  chosen.stream = stream_of_call(options[2], inputs[0], given.query);
   CallReport report;
   {
     const nb::gil_scoped_release released;
@@ -104,7 +107,8 @@ struct OwnedAttention {
 
 OwnedAttention prepare(Engine& self, const OwnedProgram& program, const nb::tuple& inputs,
                        const nb::tuple& outputs, const nb::tuple& options) {
-  Problem problem = problem_from(inputs_from(inputs), outputs_from(outputs));
+  OperandViews views;
+  Problem problem = problem_from(inputs_from(inputs, views), outputs_from(outputs, views));
   const CallOptions chosen = call_options_from(options);
   problem.scale = chosen.scale;
   const bool async = nb::cast<bool>(options[2]);
@@ -118,13 +122,15 @@ OwnedAttention prepare(Engine& self, const OwnedProgram& program, const nb::tupl
 }
 
 nb::tuple run_prepared(const OwnedAttention& self, const nb::tuple& inputs,
-                       const nb::tuple& outputs) {
-  const ForwardInputs given = inputs_from(inputs);
-  const ForwardOutputs wanted = outputs_from(outputs);
+                       const nb::tuple& outputs, nb::handle stream) {
+  OperandViews views;
+  const ForwardInputs given = inputs_from(inputs, views);
+  const ForwardOutputs wanted = outputs_from(outputs, views);
+  const CallOptions chosen{.stream = stream_of_call(stream, inputs[0], given.query)};
   CallReport report;
   {
     const nb::gil_scoped_release released;
-    report = self.attention.forward(given, wanted);
+    report = self.attention.forward(given, wanted, chosen);
   }
   return tuple_from_report(report);
 }
@@ -175,9 +181,11 @@ nb::list targets_as_dicts() {
 }
 
 void merge(const nb::tuple& a, const nb::tuple& b, const nb::tuple& into) {
-  const auto part = [](const nb::tuple& views) {
-    return ForwardOutputs{
-        .out = required_view(views[0]), .lse = optional_view(views[1]), .max_scores = {}};
+  OperandViews views;
+  const auto part = [&](const nb::tuple& operands) {
+    return ForwardOutputs{.out = views.required(operands[0], "out"),
+                          .lse = views.optional(operands[1], "lse"),
+                          .max_scores = {}};
   };
   merge_partials(part(a), part(b), part(into));
 }
@@ -186,7 +194,8 @@ void merge(const nb::tuple& a, const nb::tuple& b, const nb::tuple& into) {
 
 void bind_engine(nb::module_& module) {
   nb::class_<OwnedAttention>(module, "Attention")
-      .def("forward", &run_prepared, nb::arg("inputs"), nb::arg("outputs"))
+      .def("forward", &run_prepared, nb::arg("inputs"), nb::arg("outputs"),
+           nb::arg("stream").none() = nb::none())
       .def("bind", &bind_prepared, nb::arg("capture"), nb::arg("view"))
       .def("set", &set_prepared, nb::arg("number"), nb::arg("value"))
       .def("ready", [](const OwnedAttention& self) { return self.attention.ready(); })

@@ -1,6 +1,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
+#include "handles.h"
 #include "tilewright/error.h"
 
 namespace tilewright::python {
@@ -21,6 +22,18 @@ void raise_in_python(const Error& error) {
 }
 
 }  // namespace
+
+void raise_current_exception() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    raise_in_python(error);
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
 
 void bind_errors(nb::module_&) {
   nb::register_exception_translator(

@@ -11,6 +11,8 @@ NB_MODULE(_core, module) {
   python::bind_tensors(module);
   python::bind_symbols(module);
   python::bind_programs(module);
+  python::bind_tracing(module);
+  python::bind_torch_function(module);
   python::bind_inline(module);
   python::bind_masks(module);
   python::bind_engine(module);

@@ -5,47 +5,16 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "author/access.h"
 #include "bindings.h"
 #include "explain_score.h"
 #include "ir/program.h"
 #include "ir/text.h"
+#include "tensor_views.h"
 #include "tilewright/error.h"
 
 namespace tilewright::python {
 
 namespace {
-
-Value returned(const nb::object& result, const char* mod) {
-  if (const auto value = operand(result)) return *value;
-  throw Error({.code = ErrorCode::kTrace,
-               .what = std::string("the ") + mod + " must return one value",
-               .where = mod,
-               .expected = "a symbol, a number, or a captured tensor with every axis subscripted",
-               .got = type_text(result),
-               .hint = {}});
-}
-
-ScoreMod score_mod_from(const nb::object& function) {
-  if (function.is_none()) return {};
-  return [function](Score score, Index b, Index h, Index q, Index kv) {
-    return returned(function(nb::cast(score), nb::cast(b), nb::cast(h), nb::cast(q), nb::cast(kv)),
-                    "score_mod");
-  };
-}
-
-MaskMod mask_mod_from(const nb::object& function) {
-  if (function.is_none()) return {};
-  return [function](Index b, Index h, Index q, Index kv) {
-    return returned(function(nb::cast(b), nb::cast(h), nb::cast(q), nb::cast(kv)), "mask_mod");
-  };
-}
-
-OwnedProgram trace(const nb::object& score_mod, const nb::object& mask_mod) {
-  return {.program = trace_mods(score_mod_from(score_mod), mask_mod_from(mask_mod)),
-          .owners = {},
-          .shared = nullptr};
-}
 
 /// Every captured slot's name; unlike capture_names() none is left out.
 std::vector<std::string> slot_names(const OwnedProgram& self) {
@@ -76,21 +45,27 @@ std::string template_text(const OwnedProgram& self) {
 }
 
 /// The same structure with other views and numbers, by slot.
-OwnedProgram rebound(OwnedProgram& self, const std::vector<nb::object>& views,
+OwnedProgram rebound(OwnedProgram& self, const std::vector<nb::object>& tensors,
                      const nb::object& numbers) {
   ir::Bindings bindings = self.program.bindings();
   const auto& slots = self.program.structure().numbers();
-  const bool fits = views.size() == bindings.captures.size() && nb::len(numbers) == slots.size();
+  const bool fits = tensors.size() == bindings.captures.size() && nb::len(numbers) == slots.size();
   if (!fits) {
     throw Error({.code = ErrorCode::kInternal,
                  .what = "a program is bound to another program's captures",
                  .where = {},
                  .expected = std::to_string(bindings.captures.size()) + " captures and " +
                              std::to_string(slots.size()) + " numbers",
-                 .got = std::to_string(views.size()) + " and " + std::to_string(nb::len(numbers)),
+                 .got = std::to_string(tensors.size()) + " and " + std::to_string(nb::len(numbers)),
                  .hint = {}});
   }
-  for (std::size_t i = 0; i < views.size(); ++i) bindings.captures[i] = required_view(views[i]);
+  std::vector<nb::object> kept;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    nb::object held;
+    const std::string& name = self.program.structure().captures()[i].name;
+    bindings.captures[i] = view_of_operand(tensors[i], name, held);
+    if (held.is_valid()) kept.push_back(std::move(held));
+  }
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].type == ir::Type::kInt)
       bindings.numbers[i].integer = nb::cast<std::int64_t>(numbers[i]);
@@ -98,8 +73,10 @@ OwnedProgram rebound(OwnedProgram& self, const std::vector<nb::object>& views,
       bindings.numbers[i].real = nb::cast<double>(numbers[i]);
   }
   if (!self.shared) self.shared = std::make_shared<ir::Program>(self.program.structure());
-  return {
-      .program = Program(self.shared, std::move(bindings)), .owners = views, .shared = self.shared};
+  return {.program = Program(self.shared, std::move(bindings)),
+          .owners = tensors,
+          .kept = std::move(kept),
+          .shared = self.shared};
 }
 
 OwnedProgram parse(std::string_view text, const std::map<std::string, nb::object>& captures,
@@ -113,8 +90,7 @@ OwnedProgram parse(std::string_view text, const std::map<std::string, nb::object
     else
       values.emplace_back(name, nb::cast<std::int64_t>(value));
   }
-  OwnedProgram program{
-      .program = Program::parse(text, bound, values), .owners = {}, .shared = nullptr};
+  OwnedProgram program{.program = Program::parse(text, bound, values)};
   for (const std::string& name : slot_names(program)) {
     const auto found = captures.find(name);
     program.owners.push_back(found == captures.end() ? nb::none() : found->second);
@@ -176,7 +152,7 @@ void bind_programs(nb::module_& module) {
       .def("template_text", &template_text)
       .def("bind", &bind_capture, nb::arg("capture"), nb::arg("view"))
       .def("set", &set_number, nb::arg("number"), nb::arg("value"))
-      .def("rebound", &rebound, nb::arg("views"), nb::arg("numbers"))
+      .def("rebound", &rebound, nb::arg("tensors"), nb::arg("numbers"))
       .def("values_at", &explain_at, nb::arg("score"), nb::arg("at"))
       .def("score_at", &score_at, nb::arg("score"), nb::arg("at"))
       .def_prop_ro("has_score_mod",
@@ -196,7 +172,6 @@ void bind_programs(nb::module_& module) {
           [](OwnedProgram& self, std::vector<nb::object> owners) {
             self.owners = std::move(owners);
           });
-  module.def("trace", &trace, nb::arg("score_mod").none(), nb::arg("mask_mod").none());
   module.def("score_between", &score_between, nb::arg("query"), nb::arg("key"), nb::arg("at"));
 }
 

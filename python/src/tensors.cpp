@@ -3,7 +3,11 @@
 #include <nanobind/stl/string_view.h>
 
 #include "bindings.h"
+#include "python_function.h"
+#include "tensor_kinds.h"
+#include "tensor_views.h"
 #include "tilewright/error.h"
+#include "torch_tensors.h"
 
 namespace tilewright::python {
 
@@ -19,39 +23,15 @@ DType dtype_named(std::string_view text, std::string_view where) {
                .hint = "convert the tensor to one of these"});
 }
 
-struct DlpackKind {
-  nb::dlpack::dtype_code code;
-  std::uint8_t bits;
-  DType dtype;
-};
-
-constexpr DlpackKind kDlpackKinds[] = {
-    {nb::dlpack::dtype_code::Float, 64, DType::kF64},
-    {nb::dlpack::dtype_code::Float, 32, DType::kF32},
-    {nb::dlpack::dtype_code::Float, 16, DType::kF16},
-    {nb::dlpack::dtype_code::Bfloat, 16, DType::kBF16},
-    {nb::dlpack::dtype_code::Int, 8, DType::kI8},
-    {nb::dlpack::dtype_code::Int, 16, DType::kI16},
-    {nb::dlpack::dtype_code::Int, 32, DType::kI32},
-    {nb::dlpack::dtype_code::Int, 64, DType::kI64},
-    {nb::dlpack::dtype_code::UInt, 8, DType::kU8},
-    {nb::dlpack::dtype_code::Bool, 8, DType::kBool},
-};
-
 DType dtype_of(nb::dlpack::dtype type, std::string_view where) {
-  for (const DlpackKind& kind : kDlpackKinds) {
-    if (type.code == static_cast<std::uint8_t>(kind.code) && type.bits == kind.bits &&
-        type.lanes == 1)
-      return kind.dtype;
-  }
+  if (const auto dtype = known_dtype(type)) return *dtype;
   return dtype_named(
       "DLPack code " + std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits",
       where);
 }
 
 Device device_of(int type, int ordinal, std::string_view where) {
-  if (type == nb::device::cpu::value) return {};
-  if (type == nb::device::cuda::value) return {.kind = DeviceKind::kCuda, .ordinal = ordinal};
+  if (const auto device = known_device(type, ordinal)) return *device;
   throw Error({.code = ErrorCode::kUnsupported,
                .what = "tensors on this device are not served",
                .where = std::string(where),
@@ -109,9 +89,70 @@ Dims dims_from(nb::handle sequence) {
   return dims;
 }
 
-std::optional<TensorView> optional_view(nb::handle object) {
+namespace {
+
+bool is_numpy_array(nb::handle object) {
+  static PyObject* array_type = nullptr;
+  if (array_type == nullptr) {
+    const nb::object type = nb::module_::import_("numpy").attr("ndarray");
+    array_type = nb::object(type).release().ptr();
+  }
+  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == array_type;
+}
+
+std::optional<TensorView> numpy_view(nb::handle object, nb::object& kept) {
+  nb::ndarray<nb::ro> array;
+  if (!nb::try_cast(object, array)) return std::nullopt;
+  const auto dtype = known_dtype(array.dtype());
+  if (!dtype || array.ndim() > Dims::kMaxRank) return std::nullopt;
+  TensorView view{.data = const_cast<void*>(static_cast<const void*>(array.data())),
+                  .dtype = *dtype,
+                  .shape = {},
+                  .strides = {},
+                  .device = {}};
+  for (std::size_t i = 0; i < array.ndim(); ++i) {
+    view.shape.push_back(static_cast<std::int64_t>(array.shape(i)));
+    view.strides.push_back(array.stride(i));
+  }
+  kept = nb::borrow(object);
+  return view;
+}
+
+}  // namespace
+
+TensorView view_of_operand(nb::handle object, const std::string& name, nb::object& kept) {
+  static PythonFunction python_view{"tilewright._tensors", "view_of"};
+  if (nb::isinstance<View>(object)) return nb::cast<const View&>(object).view;
+  const TorchTensors* torch = TorchTensors::loaded();
+  if (torch != nullptr && torch->is_plain(object.ptr())) {
+    if (const auto view = torch->view(object.ptr())) return *view;
+  } else if (is_numpy_array(object)) {
+    // What nanobind does not read (read-only memory, bf16, other byte orders) the Python half does.
+    if (const auto view = numpy_view(object, kept)) return *view;
+  }
+  kept = python_view(object, name);
+  return required_view(kept);
+}
+
+TensorView OperandViews::required(nb::handle object, const char* name) {
+  nb::object kept;
+  const TensorView view = view_of_operand(object, name, kept);
+  if (kept.is_valid()) kept_.push_back(std::move(kept));
+  return view;
+}
+
+std::optional<TensorView> OperandViews::optional(nb::handle object, const char* name) {
   if (object.is_none()) return std::nullopt;
-  return nb::cast<const View&>(object).view;
+  return required(object, name);
+}
+
+void* stream_of_call(nb::handle stream, nb::handle query, const TensorView& view) {
+  if (!stream.is_none()) return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(stream));
+  if (view.device.kind != DeviceKind::kCuda) return nullptr;
+  const TorchTensors* torch = TorchTensors::loaded();
+  if (torch != nullptr && torch->is_plain(query.ptr())) return torch->stream(view.device);
+  static PythonFunction python_stream{"tilewright._tensors", "current_stream"};
+  return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(python_stream(query)));
 }
 
 const TensorView& required_view(nb::handle object) { return nb::cast<const View&>(object).view; }
@@ -127,6 +168,15 @@ void bind_tensors(nb::module_& module) {
         self.view.device = {.kind = DeviceKind::kCuda, .ordinal = ordinal};
         return self;
       });
+  module.def(
+      "are_plain_tensors",
+      [](const nb::tuple& objects) {
+        const TorchTensors* torch = TorchTensors::loaded();
+        for (nb::handle object : objects)
+          if (torch == nullptr || !torch->is_plain(object.ptr())) return false;
+        return true;
+      },
+      nb::arg("objects"));
   module.def("view_of", &view_of, nb::arg("object"), nb::arg("name") = "tensor");
   module.def("view_at", &view_at, nb::arg("address"), nb::arg("dtype"), nb::arg("shape"),
              nb::arg("strides"), nb::arg("owner").none());

@@ -25,7 +25,7 @@ def traced_from(score_mod: Any, mask_mod: Any, program: Any, **answers: Any) -> 
         raise InvalidArgumentError(
             "a program and mods are given together", "program", "one or the other", "both"
         )
-    return Traced(program, [getattr(view, "owner", view) for view in program.owners])
+    return Traced(program)
 
 
 def lists_from(block_lists: Any, q_len: int, kv_len: int) -> Any:
@@ -100,7 +100,7 @@ def attention(
     arrays, outputs = _output_views(inputs[0], inputs[2], return_lse, return_max_scores)
     lists = lists_from(block_lists, inputs[0].shape[2], inputs[1].shape[2])
     engine = engine or _engine.engine(require_fast)
-    engine.attention(traced.program, inputs, outputs, (scale, lists))
+    engine.attention(traced.program, inputs, outputs, (scale, lists, None))
     out = like(arrays[0], query)
     if not (return_lse or return_max_scores):
         return out

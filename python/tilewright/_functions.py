@@ -1,91 +1,13 @@
-"""What functions of array libraries mean on symbols, by their names: torch's, numpy's, and methods."""
+"""Functions of array libraries that take options, or are made of several of the text form's."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from . import _core
-from ._error import TraceError
-from ._vectors import Vector, as_entries, elementwise, reduce
-
-Handler = Callable[..., Any]
-HANDLERS: dict[str, Handler] = {}
-
-
-def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Registers a function under every name that array libraries have for it."""
-
-    def register(function: Handler) -> Handler:
-        for name in names:
-            HANDLERS[name] = function
-        return function
-
-    return register
-
-
-def refuse_out(out: Any) -> None:
-    if out is not None:
-        raise TraceError(
-            "a mod may not write into a tensor", "out=", "a pure function", "out= given",
-            "return the new score instead",
-        )
-
-
-def _unary(fn: str) -> Handler:
-    def handler(x: Any, *, out: Any = None, inplace: bool = False) -> Any:
-        refuse_out(out)
-        return elementwise(fn, x)
-
-    return handler
-
-
-def _binary(fn: str) -> Handler:
-    def handler(x: Any, y: Any, *, out: Any = None) -> Any:
-        refuse_out(out)
-        return elementwise(fn, x, y)
-
-    return handler
-
-
-_UNARY = {
-    "tanh": "tanh", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
-    "log1p": "log1p", "sqrt": "sqrt", "rsqrt": "rsqrt", "sin": "sin", "cos": "cos", "tan": "tan",
-    "sinh": "sinh", "cosh": "cosh", "atan": "atan", "arctan": "atan", "erf": "erf",
-    "sigmoid": "sigmoid", "expit": "sigmoid", "relu": "relu", "silu": "silu", "floor": "floor",
-    "ceil": "ceil", "trunc": "trunc", "fix": "trunc", "sign": "sign", "sgn": "sign", "abs": "abs",
-    "absolute": "abs", "fabs": "abs", "isnan": "isnan", "isinf": "isinf", "neg": "neg",
-    "negative": "neg", "bitwise_not": "bit_not", "invert": "bit_not", "rint": "round",
-}  # fmt: skip
-_BINARY = {
-    "mul": "mul", "multiply": "mul", "true_divide": "true_div", "floor_divide": "floor_div",
-    "remainder": "floor_mod", "mod": "floor_mod", "fmod": "trunc_mod", "maximum": "max",
-    "minimum": "min", "eq": "eq", "equal": "eq", "ne": "ne", "not_equal": "ne", "lt": "lt",
-    "less": "lt", "le": "le", "less_equal": "le", "bitwise_and": "bit_and", "bitwise_or": "bit_or",
-    "bitwise_xor": "bit_xor", "bitwise_left_shift": "shl", "left_shift": "shl",
-    "bitwise_right_shift": "shr", "right_shift": "shr",
-}  # fmt: skip
-for _name, _fn in _UNARY.items():
-    HANDLERS[_name] = _unary(_fn)
-for _name, _fn in _BINARY.items():
-    HANDLERS[_name] = _binary(_fn)
-
-# Operators that reach us through a tensor on the left.
-for _name, _fn in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "true_div", "floordiv": "floor_div",
-    "mod": "floor_mod", "and": "bit_and", "or": "bit_or", "xor": "bit_xor", "lshift": "shl",
-    "rshift": "shr", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le",
-}.items():  # fmt: skip
-    HANDLERS[f"__{_name}__"] = _binary(_fn)
-    HANDLERS[f"__r{_name}__"] = lambda x, y, fn=_fn: elementwise(fn, y, x)
-HANDLERS["__gt__"] = HANDLERS["gt"] = HANDLERS["greater"] = lambda x, y: elementwise("lt", y, x)
-HANDLERS["__ge__"] = HANDLERS["ge"] = HANDLERS["greater_equal"] = lambda x, y: elementwise(
-    "le", y, x
-)
-HANDLERS["__neg__"] = HANDLERS["neg"]
-HANDLERS["__abs__"] = HANDLERS["abs"]
-HANDLERS["__invert__"] = HANDLERS["bitwise_not"]
+from ._handlers import handles, refuse_out
+from ._vectors import Vector, elementwise
 
 
 @handles("add")
@@ -287,68 +209,3 @@ def ones_like(x: Any, **_: Any) -> Any:
 @handles("full_like")
 def full_like(x: Any, fill_value: Any, **_: Any) -> Any:
     return _core.symbol(fill_value)
-
-
-@handles("stack")
-def stack(values: Any, dim: int = 0) -> Vector:
-    return Vector([_core.symbol(value) for value in values])
-
-
-@handles("sum", "nansum")
-def sum_(x: Any, *args: Any, **names: Any) -> Any:
-    return reduce("add", x, args, names)
-
-
-@handles("prod")
-def prod(x: Any, *args: Any, **names: Any) -> Any:
-    return reduce("mul", x, args, names)
-
-
-@handles("amax")
-def amax(x: Any, *args: Any, **names: Any) -> Any:
-    return reduce("max", x, args, names)
-
-
-@handles("amin")
-def amin(x: Any, *args: Any, **names: Any) -> Any:
-    return reduce("min", x, args, names)
-
-
-@handles("max")
-def max_(x: Any, *args: Any, **names: Any) -> Any:
-    if len(args) == 1 and not isinstance(args[0], int):
-        return elementwise("max", x, args[0])
-    return amax(x, *args, **names)
-
-
-@handles("min")
-def min_(x: Any, *args: Any, **names: Any) -> Any:
-    if len(args) == 1 and not isinstance(args[0], int):
-        return elementwise("min", x, args[0])
-    return amin(x, *args, **names)
-
-
-@handles("mean")
-def mean(x: Any, *args: Any, **names: Any) -> Any:
-    return elementwise("true_div", reduce("add", x, args, names), len(as_entries(x)))
-
-
-@handles("any")
-def any_(x: Any, *args: Any, **names: Any) -> Any:
-    return truth(x) if isinstance(x, _core.Value) else reduce("bit_or", truth(x), args, names)
-
-
-@handles("all")
-def all_(x: Any, *args: Any, **names: Any) -> Any:
-    return truth(x) if isinstance(x, _core.Value) else reduce("bit_and", truth(x), args, names)
-
-
-@handles("dot", "inner", "vdot", "matmul", "__matmul__")
-def dot(x: Any, y: Any) -> Any:
-    if isinstance(x, _core.Value) or isinstance(y, _core.Value):
-        raise TraceError(
-            "a matrix product of one score is asked for", "matmul", "element-wise operations, or "
-            "the product of two captured rows", "a symbol of rank 0",
-            "a mod sees one score at a time; fold matrix products into query and key",
-        )
-    return reduce("add", elementwise("mul", x, y), (), {})

@@ -1,62 +1,13 @@
-"""What meets a symbol in an operator, and the captures of the trace that is running."""
+"""What meets a symbol in an operator, and how mods call the tensors that they capture."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 from . import _core
-from ._error import TraceError
 from ._tensors import is_numpy, is_torch, view_of
-from ._vectors import Subscript, Vector, describe, pick
-
-
-class TraceContext:
-    """Captured tensors of one trace by name, and what symbols answer when asked for dtype or device."""
-
-    def __init__(self, mods: tuple[Any, ...], device: Any = None, dtype: Any = None):
-        self.mods = mods
-        self.device = device
-        self.dtype = dtype
-        self.tensors: dict[str, Any] = {}
-        self.views: dict[int, tuple[str, Any]] = {}
-        self._found: dict[int, str] | None = None
-
-    def name_of(self, tensor: Any) -> str:
-        """How the mod's source calls a tensor, where that can be seen."""
-        if self._found is None:
-            self._found = {}
-            for mod in self.mods:
-                for name, value in reachable(mod):
-                    if is_torch(value) or is_numpy(value):
-                        self._found.setdefault(id(value), name)
-        return self._found.get(id(tensor), "")
-
-    def view(self, tensor: Any) -> tuple[str, Any]:
-        known = self.views.get(id(tensor))
-        if known is not None:
-            return known
-        name = self.name_of(tensor)
-        if not name:
-            known = self._same_as_before(tensor)
-            if known is not None:
-                return known
-            name = f"capture{len(self.tensors)}"
-        while name in self.tensors:
-            name += "_"
-        self.tensors[name] = tensor
-        known = self.views[id(tensor)] = (name, view_of(tensor, name))
-        return known
-
-    def _same_as_before(self, tensor: Any) -> tuple[str, Any] | None:
-        """A tensor that the mod makes anew whenever it runs, such as a slice, is one capture."""
-        for name, other in self.tensors.items():
-            if type(other) is not type(tensor) or other.dtype != tensor.dtype:
-                continue
-            if other.shape == tensor.shape and _equal(other, tensor):
-                return self.views[id(other)]
-        return None
+from ._vectors import Subscript, Vector
 
 
 def reachable(mod: Any, depth: int = 4) -> Iterator[tuple[str, Any]]:
@@ -104,6 +55,26 @@ def attributes_of(owner: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
                 yield prefix + name, value
 
 
+def names_in(*mods: Any) -> dict[int, str]:
+    """Names of the tensors that mods can mean, by identity. The compiled half asks for names that it
+    has not seen in closures and globals itself."""
+    found: dict[int, str] = {}
+    for mod in mods:
+        if mod is None:
+            continue
+        for name, value in reachable(mod):
+            if is_torch(value) or is_numpy(value):
+                found.setdefault(id(value), name)
+    return found
+
+
+def same_capture(known: Any, tensor: Any) -> bool:
+    """Whether a tensor that a mod makes anew whenever it runs, such as a slice, is this one again."""
+    if known.dtype != tensor.dtype or known.shape != tensor.shape:
+        return False
+    return _equal(known, tensor)
+
+
 def _equal(a: Any, b: Any) -> bool:
     if is_torch(a):
         if (a.grad_fn is None) != (b.grad_fn is None):
@@ -121,42 +92,12 @@ def _equal(a: Any, b: Any) -> bool:
     return False
 
 
-class _Running(threading.local):
-    context: TraceContext | None = None
-
-
-_running = _Running()
-
-
-def current() -> TraceContext:
-    if _running.context is None:
-        raise TraceError(
-            "a symbolic value is used outside the tracing of its mod", "",
-            "symbols only inside a score_mod or mask_mod", "", "mods must not store their arguments",
-        )
-    return _running.context
-
-
-def enter(context: TraceContext | None) -> TraceContext | None:
-    """Makes a context current on this thread; returns the one before."""
-    previous = _running.context
-    _running.context = context
-    return previous
-
-
 def name_of(tensor: Any) -> str:
-    context = _running.context
-    return (context.name_of(tensor) if context is not None else "") or "without a name"
-
-
-def load(tensor: Any, picks: list[Any]) -> Any:
-    """The element of a captured tensor at these symbols."""
-    name, view = current().view(tensor)
-    return _core.load(view, name, picks)
+    return _core.name_of_capture(tensor) or "without a name"
 
 
 def capture_view(tensor: Any, name: str) -> Any:
-    """The view of a tensor that a catalogue mod captures; remembers the tensor for gradients."""
+    """The view of a tensor that a catalogue mod captures; it keeps the tensor for gradients."""
     if isinstance(tensor, Capture):
         tensor = tensor.tensor
     if isinstance(tensor, (list, tuple)):
@@ -166,15 +107,18 @@ def capture_view(tensor: Any, name: str) -> Any:
     return view_of(tensor, name)
 
 
-def note_capture(name: str, view: Any) -> None:
-    """A catalogue mod is being traced that captured this view under this name."""
-    current().tensors.setdefault(name, view.owner)
+def _on_the_host(tensor: Any) -> bool:
+    """Whether this is a scalar in host memory beside a call on another device: a number of the call."""
+    if not is_torch(tensor) or tensor.dim() != 0 or tensor.device.type != "cpu":
+        return False
+    device = _core.trace_device()
+    return device is not None and device.type != "cpu" and not tensor.requires_grad
 
 
 def as_symbol(obj: Any) -> Any:
     """A number or symbol for what stands beside a symbol; None where the other side should answer."""
     if isinstance(obj, Subscript) and obj.ndim == 0:
-        return load(obj.tensor, obj.picks)
+        return _core.load(obj.tensor, obj.picks)
     if isinstance(obj, Vector):
         return None
     if isinstance(obj, Capture):
@@ -182,7 +126,9 @@ def as_symbol(obj: Any) -> Any:
     if is_torch(obj) or is_numpy(obj):
         if any(extent != 1 for extent in obj.shape):
             return None
-        return load(obj, [_core.position(0)] * obj.ndim)
+        if _on_the_host(obj):
+            return obj.item()
+        return _core.load(obj, [_core.position(0)] * obj.ndim)
     if isinstance(obj, int) or hasattr(obj, "__index__"):
         return int(obj)
     if isinstance(obj, float) or (hasattr(obj, "__float__") and not isinstance(obj, str)):
@@ -209,9 +155,9 @@ class Capture:
         return len(self.tensor)
 
     def __getitem__(self, index: Any) -> Any:
-        if _running.context is None:
+        if not _core.tracing():
             return self.tensor[index]
-        return pick(self.tensor, [None] * self.ndim, index)
+        return _core.subscript(self.tensor, index)
 
     def __array__(self, *args: Any, **names: Any) -> Any:
         return self.tensor.__array__(*args, **names)
@@ -227,4 +173,4 @@ def capture(tensor: Any, name: str = "") -> Capture:
     return Capture(tensor, name)
 
 
-__all__ = ["Capture", "TraceContext", "as_symbol", "capture", "describe"]
+__all__ = ["Capture", "as_symbol", "capture", "capture_view", "names_in", "same_capture"]

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import _core
+from . import _core, _functions
+from . import _reductions as _reductions
 from ._error import TraceError
-from ._functions import HANDLERS
-from ._operands import current
-from ._vectors import pick
+from ._handlers import HANDLERS, PLAIN
 
 _registered: dict[Any, Callable[..., Any]] = {}
 
@@ -43,6 +42,7 @@ def register_op(op: Any, function: Callable[..., Any] | None = None) -> Any:
         op.apply = staticmethod(apply)
     else:
         _registered[op] = function
+        _core.forget_meanings()
     return function
 
 
@@ -58,8 +58,10 @@ def _refuse(construct: str, hint: str) -> Any:
 
 def _call(name: str, args: Any, kwargs: Any) -> Any:
     handler = HANDLERS.get(name)
-    if handler is not None:
-        return handler(*args, **(kwargs or {}))
+    return _refuse_function(name) if handler is None else handler(*args, **(kwargs or {}))
+
+
+def _refuse_function(name: str) -> Any:
     if name.endswith("_") and not name.endswith("__"):
         hint = f"write `x = x.{name[:-1]}(...)`: mods are pure functions"
     elif name in ("rand", "randn", "rand_like", "randn_like", "bernoulli", "dropout"):
@@ -77,17 +79,43 @@ def _call(name: str, args: Any, kwargs: Any) -> Any:
     )
 
 
-def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def _subscript(tensor: Any, index: Any) -> Any:
+    return _core.subscript(tensor, index)
+
+
+def _embedding(index: Any, table: Any, *args: Any, **names: Any) -> Any:
+    return _core.subscript(table, index)
+
+
+def _index_select(table: Any, dim: Any, index: Any) -> Any:
+    return _core.subscript(table, (slice(None),) * int(dim) + (index,))
+
+
+def _where_method(x: Any, condition: Any, other: Any) -> Any:
+    """The method: x where the condition holds."""
+    return _functions.where(condition, x, other)
+
+
+_SUBSCRIPTS = {"__getitem__": _subscript, "embedding": _embedding, "index_select": _index_select}
+
+
+def meaning_of(func: Any) -> tuple[Any, str, int, bool, bool]:
+    """What a torch function means on symbols: the handler; for operands that are plain symbols and
+    numbers the text form's function, their count and whether the first is a truth value; and whether
+    it is a subscript. The compiled half remembers the answer."""
     registered = _registered.get(func) or _registered.get(getattr(func, "overloadpacket", None))
     if registered is not None:
-        return registered(*args, **(kwargs or {}))
-    name = getattr(func, "__name__", str(func))
-    if name == "__getitem__":
-        return pick(args[0], [None] * args[0].ndim, args[1])
-    if name in ("embedding", "index_select"):
-        table, index = (args[1], args[0]) if name == "embedding" else (args[0], args[2])
-        return pick(table, [None] * table.ndim, index)
-    return _call(name.removesuffix(".default"), args, kwargs)
+        return registered, "", 0, False, False
+    name = getattr(func, "__name__", str(func)).removesuffix(".default")
+    if name in _SUBSCRIPTS:
+        return _SUBSCRIPTS[name], "", 0, False, name == "__getitem__"
+    if name == "where" and hasattr(func, "__objclass__"):
+        return _where_method, "", 0, False, False
+    handler = HANDLERS.get(name)
+    if handler is None:
+        return lambda *args, **kwargs: _refuse_function(name), "", 0, False, False
+    fn, arity = PLAIN.get(name, ("", 0))
+    return handler, fn, arity, fn == "select", False
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -146,19 +174,19 @@ def _to(x: Any, *args: Any, **names: Any) -> Any:
 
 def _dtype(x: Any) -> Any:
     torch = sys.modules.get("torch")
-    context = current()
+    dtype = _core.trace_dtype()
     if torch is None:
         import numpy
 
         return numpy.dtype({"Score": "f4", "Index": "i8", "Bool": "?"}[type(x).__name__])
     if isinstance(x, _core.Score):
-        return context.dtype if context.dtype is not None else torch.float32
+        return dtype if dtype is not None else torch.float32
     return torch.bool if isinstance(x, _core.Bool) else torch.int32
 
 
 def _device(x: Any) -> Any:
     torch = sys.modules.get("torch")
-    device = current().device
+    device = _core.trace_device()
     return device if device is not None or torch is None else torch.device("cpu")
 
 
@@ -176,8 +204,6 @@ def _constant(value: Any) -> Callable[..., Any]:
 
 
 def _getattr(x: Any, name: str) -> Any:
-    if name in HANDLERS and not name.startswith("__"):
-        return lambda *args, **kwargs: HANDLERS[name](x, *args, **kwargs)
     if name.startswith("__"):
         raise AttributeError(name)
     raise _NoSuchAttribute(
@@ -189,11 +215,12 @@ def _getattr(x: Any, name: str) -> Any:
 def _install() -> None:
     value = _core.Value
     methods = {
-        "__torch_function__": classmethod(_torch_function),
+        "__torch_function__": classmethod(_core.torch_function),
         "__array_ufunc__": array_ufunc,
         "__array_function__": _array_function,
         "__getattr__": _getattr,
         "to": _to,
+        "where": _where_method,
         "type_as": lambda x, other: _cast(x, other.dtype),
         "float": _as_float,
         "double": _as_float,
@@ -234,6 +261,9 @@ def _install() -> None:
     }  # fmt: skip
     for name, (construct, hint) in conversions.items():
         methods[name] = lambda x, *args, c=construct, h=hint, **names: _refuse(c, h)
+    for name, handler in HANDLERS.items():
+        if not name.startswith("__"):
+            methods.setdefault(name, handler)
     for name, method in methods.items():
         setattr(value, name, method)
 

@@ -81,14 +81,41 @@ def _numpy_memory(array: Any, dtype: str) -> _core.View:
     return _core.view_at(address, dtype, array.shape, strides, array)
 
 
-def view_of(obj: Any, name: str = "tensor") -> _core.View:
-    """The view of a torch tensor, a numpy array, or anything with `__dlpack__`."""
+def current_stream(obj: Any) -> int:
+    """The stream that a CUDA operand's library works on now; 0, the default one, where none tells."""
+    if is_torch(obj):
+        return sys.modules["torch"].cuda.current_stream(obj.device).cuda_stream
+    return 0
+
+
+def stream_number(stream: Any) -> int | None:
+    """A CUDA stream as a number: of torch, cupy, cuda.core (`__cuda_stream__`), or a number already."""
+    if stream is None or isinstance(stream, int):
+        return stream
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        return (protocol() if callable(protocol) else protocol)[1]
+    for name in ("cuda_stream", "ptr", "handle"):
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    raise InvalidArgumentError(
+        "this is not a CUDA stream", "stream", "a number, or a stream of torch, cupy or cuda.core",
+        type(stream).__name__,
+    )
+
+
+def view_of(obj: Any, name: str = "tensor", stream: int | None = None) -> _core.View:
+    """The view of a torch tensor, a numpy array, or anything with `__dlpack__`, whose library makes
+    its memory ready for work on `stream`."""
     if isinstance(obj, _core.View):
         return obj
     if is_torch(obj):
         return torch_view(obj, name)
     if is_numpy(obj):
         return _numpy_view(obj, name)
+    if stream is not None and hasattr(obj, "__dlpack_device__") and obj.__dlpack_device__()[0] == 2:
+        # DLPack's name of the legacy default stream is 1.
+        return _core.view_of(obj.__dlpack__(stream=stream or 1), name)
     if hasattr(obj, "__dlpack__") or hasattr(obj, "__array_interface__"):
         return _core.view_of(obj, name)
     raise InvalidArgumentError(

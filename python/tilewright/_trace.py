@@ -7,23 +7,27 @@ import inspect
 import os
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from . import _core, _symbols  # noqa: F401  symbols get their methods when the module is imported
-from ._error import Error, InvalidArgumentError, TraceError
-from ._operands import Capture, TraceContext, enter
+from ._error import InvalidArgumentError, TraceError
+from ._operands import Capture
 from ._tensors import is_numpy
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
-@dataclass(slots=True)
 class Traced:
     """A program and the tensors that it captured, in the order of its slots."""
 
-    program: _core.Program
-    captures: list[Any] = field(default_factory=list)
+    __slots__ = ("program",)
+
+    def __init__(self, program: _core.Program):
+        self.program = program
+
+    @property
+    def captures(self) -> list[Any]:
+        return [getattr(owner, "owner", owner) for owner in self.program.owners]
 
 
 class FrozenMod:
@@ -47,8 +51,12 @@ def freeze(mod: Callable[..., Any]) -> FrozenMod:
 
 def positional_count(mod: Any) -> int:
     """Positional parameters without a default: 5 for a score_mod, 4 for a mask_mod."""
-    if isinstance(mod, FrozenMod):
-        return mod.positional
+    known = getattr(mod, "positional", None)
+    if isinstance(known, int):
+        return known
+    if isinstance(mod, types.MethodType):
+        count = positional_count(mod.__func__)
+        return count if count < 0 else count - 1
     if isinstance(mod, _core.masks.MaskMod):
         return 4
     if isinstance(mod, _core.scores.ScoreMod):
@@ -133,7 +141,29 @@ def _global_names(code: types.CodeType) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _line_of(error: BaseException, mods: tuple[Any, ...]) -> str:
+def facts_of_code(code: types.CodeType) -> tuple[Any, ...]:
+    """Names of the closure and of globals, positional parameters, and whether there are more. Asked
+    once a code object by the compiled half."""
+    varargs = bool(code.co_flags & inspect.CO_VARARGS)
+    return code.co_freevars, _global_names(code), code.co_argcount, varargs
+
+
+def kind_of_type(kind: type) -> int:
+    """What objects of a type are to a mod: 0 nothing special, 1 a tensor under its own `[]`, 2 a
+    function, 3 perhaps an array that must be wrapped. Asked once a type by the compiled half."""
+    if kind is types.FunctionType:
+        return 2
+    module = kind.__module__.partition(".")[0]
+    if module == "torch":
+        return 1 if hasattr(kind, "__dlpack__") else 0
+    if module in ("builtins", "tilewright"):
+        return 0
+    if module == "numpy":
+        return 3 if hasattr(kind, "__array_interface__") and kind.__name__ == "ndarray" else 0
+    return 3 if hasattr(kind, "__dlpack__") else 0
+
+
+def _line_of(error: BaseException) -> str:
     """File and line of the mod's own source where the error came up."""
     place = ""
     traceback = error.__traceback__
@@ -145,51 +175,41 @@ def _line_of(error: BaseException, mods: tuple[Any, ...]) -> str:
     return place
 
 
-def _run(score_mod: Any, mask_mod: Any, context: TraceContext, mods: tuple[Any, ...]) -> Traced:
-    previous = enter(context)
-    # Errors of a mod surface through here; the frames of the caller are no place inside the mod.
-    try:
-        program = _core.trace(score_mod, mask_mod)
-    except Error as error:
-        place = _line_of(error, mods)
-        if place and isinstance(error, TraceError):
-            error.where = f"{place}, {error.where}" if error.where else place
-        raise
-    finally:
-        enter(previous)
-    slots = program.capture_slots
-    program.owners = [context.tensors[name] for name in slots]
-    return Traced(program, [context.tensors[name] for name in slots])
-
-
 def _frozen_key(score_mod: Any, mask_mod: Any) -> FrozenMod | None:
     given = [mod for mod in (score_mod, mask_mod) if mod is not None]
     return given[0] if given and all(isinstance(mod, FrozenMod) for mod in given) else None
 
 
+def _thawed(mod: Any) -> Any:
+    return mod.mod if isinstance(mod, FrozenMod) else mod
+
+
+_no_mods = _core.Program()
+
+
+def program_of(score_mod: Any, mask_mod: Any, query: Any) -> _core.Program:
+    """The program of mods over a torch tensor."""
+    if score_mod is None and mask_mod is None:
+        return _no_mods
+    return trace(score_mod, mask_mod, device=query.device, dtype=query.dtype).program
+
+
 def trace(score_mod: Any, mask_mod: Any, *, device: Any = None, dtype: Any = None) -> Traced:
     """Runs the mods on symbols. `device` and `dtype` are what symbols answer when asked."""
-    if score_mod is None and mask_mod is None:
-        return Traced(_core.Program())
-    frozen = _frozen_key(score_mod, mask_mod)
-    if frozen is not None:
-        known = frozen.traced.get(id(mask_mod))
+    if isinstance(score_mod, FrozenMod) or isinstance(mask_mod, FrozenMod):
+        frozen = _frozen_key(score_mod, mask_mod)
+        known = None if frozen is None else frozen.traced.get(id(mask_mod))
         if known is not None:
             return known[1]
-    if score_mod is not None:
-        require_arity(score_mod, "score_mod", 5)
-    if mask_mod is not None:
-        require_arity(mask_mod, "mask_mod", 4)
-    mods = tuple(
-        mod.mod if isinstance(mod, FrozenMod) else mod
-        for mod in (score_mod, mask_mod)
-        if mod is not None
-    )
-    plain = [
-        None if mod is None else with_captures(mod.mod if isinstance(mod, FrozenMod) else mod)
-        for mod in (score_mod, mask_mod)
-    ]
-    traced = _run(plain[0], plain[1], TraceContext(mods, device, dtype), mods)
-    if frozen is not None:
-        frozen.traced[id(mask_mod)] = (mask_mod, traced)
-    return traced
+        traced = trace(_thawed(score_mod), _thawed(mask_mod), device=device, dtype=dtype)
+        if frozen is not None:
+            frozen.traced[id(mask_mod)] = (mask_mod, traced)
+        return traced
+    # Errors of a mod surface through here; the frames of the caller are no place inside the mod.
+    try:
+        return Traced(_core.trace(score_mod, mask_mod, device, dtype))
+    except TraceError as error:
+        place = _line_of(error)
+        if place:
+            error.where = f"{place}, {error.where}" if error.where else place
+        raise

@@ -60,7 +60,7 @@ class Vector:
         return Vector([entry.float() for entry in self.entries])
 
     def __getattr__(self, name: str) -> Any:
-        from ._functions import HANDLERS
+        from ._handlers import HANDLERS
 
         if name.startswith("__") or name not in HANDLERS:
             raise AttributeError(f"a vector of symbols has no '{name}'")
@@ -79,7 +79,7 @@ class Vector:
         return Vector([entry**other for entry in self.entries])
 
     def __matmul__(self, other: Any) -> Any:
-        from ._functions import dot
+        from ._reductions import dot
 
         return dot(self, other)
 
@@ -129,8 +129,6 @@ class Subscript(Vector):
         return self.shape[0]
 
     def _load_entries(self) -> list[Any]:
-        from ._operands import load
-
         free = [axis for axis, pick in enumerate(self.picks) if pick is None]
         if len(free) != 1:
             raise TraceError(
@@ -153,7 +151,7 @@ class Subscript(Vector):
         result = []
         for position in range(length):
             picks[free[0]] = _core.position(position)
-            result.append(load(self.tensor, picks))
+            result.append(_core.load(self.tensor, picks))
         return result
 
     def __getitem__(self, index: Any) -> Any:
@@ -186,8 +184,6 @@ def _expanded(items: tuple[Any, ...], free: int) -> list[Any]:
 
 def pick(tensor: Any, picks: list[Any], index: Any) -> Any:
     """Applies one `[...]` to the axes that are still free; a symbol once none is."""
-    from ._operands import load
-
     free = [axis for axis, picked in enumerate(picks) if picked is None]
     items = _expanded(index if isinstance(index, tuple) else (index,), len(free))
     if len(items) > len(free):
@@ -211,8 +207,13 @@ def pick(tensor: Any, picks: list[Any], index: Any) -> Any:
                 "",
             )
     if all(picked is not None for picked in picks):
-        return load(tensor, picks)
+        return _core.load(tensor, picks)
     return Subscript(tensor, picks)
+
+
+def pick_first(tensor: Any, index: Any) -> Any:
+    """`tensor[index]` of a captured tensor, where the compiled half has not answered."""
+    return pick(tensor, [None] * tensor.ndim, index)
 
 
 def _is_vector(x: Any) -> bool:

@@ -1,5 +1,6 @@
 #include "ir/graph.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -10,7 +11,7 @@ namespace tilewright::ir {
 
 namespace {
 
-[[noreturn]] void raise_no_overload(std::string_view fn, const std::vector<Type>& types) {
+[[noreturn]] void raise_no_overload(std::string_view fn, std::span<const Type> types) {
   std::string got;
   for (Type type : types) {
     if (!got.empty()) got += ", ";
@@ -26,15 +27,33 @@ namespace {
                .hint = "cast explicitly, or compare with 0 to get a truth value"});
 }
 
-std::string key_of(const Node& node, std::span<const NodeId> operands) {
-  std::string key;
-  key.reserve(16 + operands.size() * sizeof(NodeId));
-  key += static_cast<char>(node.op);
-  key += static_cast<char>(node.type);
-  key.append(reinterpret_cast<const char*>(&node.payload), sizeof node.payload);
-  key.append(reinterpret_cast<const char*>(operands.data()), operands.size_bytes());
-  return key;
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
+  return hash ^ (hash >> 29);
 }
+
+std::uint64_t hash_of(const Node& node, std::span<const NodeId> operands) {
+  const auto kind = static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.type);
+  std::uint64_t hash = mixed(kind, node.payload);
+  for (NodeId operand : operands) hash = mixed(hash, operand);
+  return hash;
+}
+
+constexpr std::size_t kFirstTable = 64;
+
+/// Operands of one node: indices of a load and its guard at most.
+class Operands {
+ public:
+  void push_back(NodeId id) {
+    TILEWRIGHT_CHECK(count_ < ids_.size());
+    ids_[count_++] = id;
+  }
+  operator std::span<const NodeId>() const { return {ids_.data(), count_}; }
+
+ private:
+  std::array<NodeId, Dims::kMaxRank + 1> ids_;
+  std::size_t count_ = 0;
+};
 
 Node leaf(Op op, Type type, std::uint64_t payload) {
   return {.op = op, .type = type, .operand_count = 0, .operand_begin = 0, .payload = payload};
@@ -79,7 +98,7 @@ NodeId Graph::load(std::uint32_t capture, std::span<const NodeId> indices, NodeI
   const DType dtype = captures_[capture].dtype;
   const Type type =
       is_floating(dtype) ? Type::kFloat : (dtype == DType::kBool ? Type::kBool : Type::kInt);
-  std::vector<NodeId> operands;
+  Operands operands;
   for (NodeId index : indices) operands.push_back(promote(index, Type::kInt));
   operands.push_back(guard);
   return intern(leaf(Op::kLoad, type, capture), operands);
@@ -103,12 +122,14 @@ NodeId Graph::promote(NodeId id, Type type) {
 }
 
 NodeId Graph::call(std::string_view fn, std::span<const NodeId> operands, NodeId guard) {
-  std::vector<Type> types;
-  for (NodeId operand : operands) types.push_back(nodes_[operand].type);
-  const std::optional<Op> op = resolve(fn, types);
+  std::array<Type, 4> kinds{};
+  const std::size_t count = std::min(operands.size(), kinds.size());
+  for (std::size_t i = 0; i < count; ++i) kinds[i] = nodes_[operands[i]].type;
+  const std::span<const Type> types(kinds.data(), count);
+  const std::optional<Op> op = count == operands.size() ? resolve(fn, types) : std::nullopt;
   if (!op) raise_no_overload(fn, types);
   const OpRow& op_row = row(*op);
-  std::vector<NodeId> promoted;
+  Operands promoted;
   for (std::size_t i = 0; i < operands.size(); ++i)
     promoted.push_back(promote(operands[i], type_of(op_row.signature[i])));
   if (op_row.has_guard()) promoted.push_back(guard);
@@ -174,16 +195,41 @@ bool Graph::is_literal(NodeId id, bool value) const {
   return node.op == Op::kLiteral && node.type == Type::kBool && node.payload == (value ? 1U : 0U);
 }
 
+std::size_t Graph::place_of(const Node& node, std::span<const NodeId> operands) const {
+  const std::size_t mask = interned_.size() - 1;
+  for (std::size_t place = hash_of(node, operands) & mask;; place = (place + 1) & mask) {
+    const NodeId known = interned_[place];
+    if (known == kNoNode) return place;
+    const Node& other = nodes_[known];
+    const bool same = other.op == node.op && other.type == node.type &&
+                      other.payload == node.payload &&
+                      std::ranges::equal(this->operands(known), operands);
+    if (same) return place;
+  }
+}
+
+void Graph::grow_table() {
+  interned_.assign(interned_.empty() ? kFirstTable : 2 * interned_.size(), kNoNode);
+  for (NodeId id = 0; id < nodes_.size(); ++id) interned_[place_of(nodes_[id], operands(id))] = id;
+}
+
 NodeId Graph::intern(Node node, std::span<const NodeId> operands) {
-  const auto [position, inserted] =
-      interned_.try_emplace(key_of(node, operands), static_cast<NodeId>(nodes_.size()));
-  if (!inserted) return position->second;
+  if (2 * nodes_.size() >= interned_.size()) grow_table();
+  NodeId& known = interned_[place_of(node, operands)];
+  if (known != kNoNode) return known;
   node.operand_begin = static_cast<std::uint32_t>(operands_.size());
   node.operand_count = static_cast<std::uint16_t>(operands.size());
-  const std::vector<NodeId> copy(operands.begin(), operands.end());
-  operands_.insert(operands_.end(), copy.begin(), copy.end());
+  // The operands may lie in this very vector, as those of a node that is there already.
+  const bool inside = !operands.empty() && operands.data() >= operands_.data() &&
+                      operands.data() < operands_.data() + operands_.size();
+  if (inside) {
+    const std::vector<NodeId> copy(operands.begin(), operands.end());
+    operands_.insert(operands_.end(), copy.begin(), copy.end());
+  } else {
+    operands_.insert(operands_.end(), operands.begin(), operands.end());
+  }
   nodes_.push_back(node);
-  return position->second;
+  return known = static_cast<NodeId>(nodes_.size() - 1);
 }
 
 }  // namespace tilewright::ir

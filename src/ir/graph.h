@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -61,6 +60,9 @@ class Graph {
 
  private:
   NodeId intern(Node node, std::span<const NodeId> operands);
+  /// Where in `interned_` such a node is, or would go.
+  std::size_t place_of(const Node& node, std::span<const NodeId> operands) const;
+  void grow_table();
   NodeId simplify_bool(Op op, std::span<const NodeId> operands);
   NodeId simplify_select(Op op, std::span<const NodeId> operands);
   NodeId literal_exponent(NodeId exponent);
@@ -70,7 +72,8 @@ class Graph {
   std::vector<CaptureSlot> captures_;
   std::vector<NumberSlot> numbers_;
   Bindings bindings_;
-  std::unordered_map<std::string, NodeId> interned_;
+  /// Places of nodes by hash, open addressing; kNoNode where free. Its size is a power of two.
+  std::vector<NodeId> interned_;
 };
 
 }  // namespace tilewright::ir

@@ -1,7 +1,8 @@
 #include "ir/op.h"
 
-#include <algorithm>
 #include <array>
+#include <unordered_map>
+#include <vector>
 
 namespace tilewright::ir {
 
@@ -41,6 +42,16 @@ int promotions(const OpRow& candidate, std::span<const Type> operands) {
   return count;
 }
 
+/// The rows of every function name: tracing resolves one name an operation.
+const std::unordered_map<std::string_view, std::vector<const OpRow*>>& overloads() {
+  static const auto* made = [] {
+    auto* table = new std::unordered_map<std::string_view, std::vector<const OpRow*>>();
+    for (const OpRow& candidate : kRows) (*table)[candidate.fn].push_back(&candidate);
+    return table;
+  }();
+  return *made;
+}
+
 }  // namespace
 
 std::span<const OpRow> op_rows() noexcept { return kRows; }
@@ -67,18 +78,21 @@ std::string_view name(Type type) noexcept {
 }
 
 std::optional<Op> resolve(std::string_view fn, std::span<const Type> operands) noexcept {
+  const auto rows = overloads().find(fn);
+  if (rows == overloads().end()) return std::nullopt;
   const OpRow* best = nullptr;
-  for (const OpRow& candidate : kRows) {
-    if (candidate.fn != fn || !accepts(candidate, operands)) continue;
-    if (best == nullptr || promotions(candidate, operands) < promotions(*best, operands))
-      best = &candidate;
+  int fewest = 0;
+  for (const OpRow* candidate : rows->second) {
+    if (!accepts(*candidate, operands)) continue;
+    const int count = promotions(*candidate, operands);
+    if (best != nullptr && count >= fewest) continue;
+    best = candidate;
+    fewest = count;
   }
   if (best == nullptr) return std::nullopt;
   return best->op;
 }
 
-bool is_function(std::string_view fn) noexcept {
-  return std::ranges::any_of(kRows, [fn](const OpRow& candidate) { return candidate.fn == fn; });
-}
+bool is_function(std::string_view fn) noexcept { return overloads().contains(fn); }
 
 }  // namespace tilewright::ir

@@ -39,14 +39,13 @@ Tracer::Tracer(Recorder& recorder, char mod, std::function<ir::NodeId()> run)
 
 ir::NodeId Tracer::trace() {
   const Recorder::Scope scope(recorder_);
-  require_pure();
+  first_result_ = run_path({});
+  first_conditions_ = recorder_.conditions();
   return explore({});
 }
 
-void Tracer::require_pure() {
-  const ir::NodeId first = run_path({});
-  const std::vector<ir::NodeId> conditions = recorder_.conditions();
-  if (run_path({}) != first || recorder_.conditions() != conditions) raise_impure(mod_);
+void Tracer::require_same(ir::NodeId result) const {
+  if (result != first_result_ || recorder_.conditions() != first_conditions_) raise_impure(mod_);
 }
 
 ir::NodeId Tracer::run_path(const std::vector<bool>& forced) {
@@ -57,6 +56,7 @@ ir::NodeId Tracer::run_path(const std::vector<bool>& forced) {
 ir::NodeId Tracer::explore(const std::vector<bool>& forced) {
   if (++paths_ > kMaxPaths) raise_too_many_paths(mod_);
   ir::NodeId joined = run_path(forced);
+  if (paths_ == 1) require_same(joined);
   const std::vector<bool> taken = recorder_.decisions();
   const std::vector<ir::NodeId> conditions = recorder_.conditions();
   if (taken.size() < forced.size()) raise_impure(mod_);

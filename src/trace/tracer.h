@@ -20,12 +20,15 @@ class Tracer {
  private:
   ir::NodeId explore(const std::vector<bool>& forced);
   ir::NodeId run_path(const std::vector<bool>& forced);
-  void require_pure();
+  void require_same(ir::NodeId result) const;
 
   Recorder& recorder_;
   char mod_;
   std::function<ir::NodeId()> run_;
   std::size_t paths_ = 0;
+  /// What the first run did; the second must do the same.
+  ir::NodeId first_result_ = ir::kNoNode;
+  std::vector<ir::NodeId> first_conditions_;
 };
 
 }  // namespace tilewright::tracing

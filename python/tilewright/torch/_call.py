@@ -6,12 +6,18 @@ from typing import Any
 
 import torch
 
-from .. import _engine
+from torch.autograd import forward_ad as _forward_mode
+
+from .. import _core, _engine
 from .._attention import Result, traced_from
 from .._error import InvalidArgumentError
-from .._trace import Traced
 from . import _ops
+from ._autograd import Attention, Call
+from ._run import block_lists, run_forward
+from ._templates import text_of
 
+_grad_enabled = torch.is_grad_enabled
+_function_mode = torch._C._is_torch_function_mode_enabled
 _dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
 _functorch = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
 
@@ -34,51 +40,52 @@ def autocast(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
     )
 
 
-def _is_plain(tensors: Any) -> bool:
-    return all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in tensors)
+def watched() -> bool:
+    """Whether a dispatch or function mode, or forward-mode differentiation, looks at operations."""
+    return (
+        _dispatch_modes is None
+        or _dispatch_modes() != 0
+        or _function_mode()
+        or _forward_mode._current_level >= 0
+    )
 
 
-def _is_direct(query: Any, key: Any, value: Any, captures: Any) -> bool:
-    """Whether nobody watches: no gradient, no dispatch mode, no tensor subclass."""
-    tensors = (query, key, value, *captures)
-    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
-        return False
-    if _dispatch_modes is None or _dispatch_modes() or torch._C._is_torch_function_mode_enabled():
-        return False
-    return _is_plain(tensors)
+def numbers_of(program: Any) -> tuple[list[int], list[float]]:
+    values = program.number_values
+    return [v for v in values if isinstance(v, int)], [v for v in values if isinstance(v, float)]
 
 
-def _as_tensors(traced: Traced, device: torch.device) -> list[torch.Tensor]:
+def _as_tensors(captures: list[Any]) -> list[Any]:
     """Captures as tensors; numpy arrays and DLPack objects share their memory."""
-    tensors = []
-    for captured in traced.captures:
-        if not isinstance(captured, torch.Tensor):
-            captured = torch.as_tensor(captured)
-        tensors.append(captured)
-    return tensors
+    return [t if isinstance(t, torch.Tensor) else torch.as_tensor(t) for t in captures]
 
 
 def call(
-    traced: Traced, query: Any, key: Any, value: Any, *, scale: Any, lists: Any = (),
+    program: Any, query: Any, key: Any, value: Any, *, scale: Any = None, lists: Any = (),
     list_sizes: Any = (), lse: bool = False, max_scores: bool = False, require_fast: bool = False,
     engine: Any = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """out, lse, max_scores; what was not asked for is an empty tensor or more than was asked."""
-    captures = _as_tensors(traced, query.device)
-    if engine is not None or _is_direct(query, key, value, captures):
-        engine = engine or _engine.engine(require_fast)
-        made = _ops.block_lists(lists, list_sizes)
-        return _ops.run_forward(
-            traced.program, query, key, value, scale, made, (lse, max_scores), engine
-        )
-    needs_lse = lse or torch.is_grad_enabled()
-    values = traced.program.number_values
-    integers = [v for v in values if isinstance(v, int)]
-    reals = [v for v in values if isinstance(v, float)]
-    return torch.ops.tilewright.forward(
-        query, key, value, captures, integers, reals, [], list(lists), list(list_sizes),
-        _ops.text_of(traced), scale, needs_lse, max_scores, require_fast,
-    )  # fmt: skip
+    """out, lse, max_scores; what was not asked for is None, empty, or more than was asked."""
+    captures = program.owners
+    operands = (query, key, value)
+    grad = _grad_enabled()
+    if captures:
+        captures = _as_tensors([getattr(t, "owner", t) for t in captures])
+        grad = grad and any(t.requires_grad for t in (*operands, *captures))
+    elif grad:
+        grad = query.requires_grad or key.requires_grad or value.requires_grad
+    if engine is None and (watched() or not _core.are_plain_tensors((*operands, *captures))):
+        integers, reals = numbers_of(program)
+        return torch.ops.tilewright.forward(
+            query, key, value, captures, integers, reals, [], list(lists), list(list_sizes),
+            text_of(program), scale, lse or _grad_enabled(), max_scores, require_fast,
+        )  # fmt: skip
+    engine = engine or _engine.engine(require_fast)
+    made = block_lists(lists, list_sizes) if lists else None
+    if not grad:
+        return run_forward(program, operands, scale, made, (lse, max_scores), engine)
+    settings = Call(program, captures, scale, lists, list_sizes, made, (lse, max_scores), engine)
+    return Attention.apply(settings, query, key, value, *captures)
 
 
 def lists_of(block_lists: Any, q_len: int, kv_len: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
@@ -113,10 +120,12 @@ def attention(
     refuse_functorch()
     require_operands(query, key, value)
     query, key, value = autocast(query, key, value)
-    traced = traced_from(score_mod, mask_mod, program, device=query.device, dtype=query.dtype)
+    program = traced_from(
+        score_mod, mask_mod, program, device=query.device, dtype=query.dtype
+    ).program
     lists, sizes = lists_of(block_lists, query.shape[2], key.shape[2])
     out, lse, max_scores = call(
-        traced, query, key, value, scale=scale, lists=lists, list_sizes=sizes, lse=return_lse,
+        program, query, key, value, scale=scale, lists=lists, list_sizes=sizes, lse=return_lse,
         max_scores=return_max_scores, require_fast=require_fast, engine=engine,
     )  # fmt: skip
     if not (return_lse or return_max_scores):

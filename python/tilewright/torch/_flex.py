@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypedDict
 import torch
 
 from .._error import InvalidArgumentError, UnsupportedError
-from .._trace import positional_count
+from .._trace import positional_count, program_of
 from ._block_mask import BlockMask
 from ._call import autocast, call, lists_of, refuse_functorch
 from ._packed import packed_mods
@@ -245,9 +245,7 @@ def _run(operands: Any, score_mod: Any, mask_mod: Any, **options: Any) -> Any:
         from ._graph import call_in_graph
 
         return call_in_graph(operands, score_mod, mask_mod, **options)
-    from .._trace import trace
-
     refuse_functorch()
     query, key, value = autocast(*operands)
-    traced = trace(score_mod, mask_mod, device=query.device, dtype=query.dtype)
-    return call(traced, query, key, value, **options)
+    program = program_of(score_mod, mask_mod, query)
+    return call(program, query, key, value, **options)

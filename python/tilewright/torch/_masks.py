@@ -66,19 +66,18 @@ def create_mask(
 
     device = default_device() if device is None else torch.device(device)
     traced = trace(None, mask_mod, device=device)
-    traced.program, traced.captures = _on_cpu(traced)
+    program = _on_cpu(traced)
     sizes = {"batch": B or 1, "heads": H or 1, "q_len": Q_LEN, "kv_len": KV_LEN, "q_block": 32}
     dense = torch.zeros((B or 1, H or 1, Q_LEN, KV_LEN), dtype=torch.bool)
-    made = _core.MaskMap.build(traced.program, sizes)
-    made.write_dense(traced.program, torch_view(dense, "mask"))
+    made = _core.MaskMap.build(program, sizes)
+    made.write_dense(program, torch_view(dense, "mask"))
     return dense.to(device)
 
 
 def _on_cpu(traced: Any) -> Any:
     """The same program over CPU copies of what it captured elsewhere."""
     captures = [torch.as_tensor(t).detach().cpu() for t in traced.captures]
-    views = [torch_view(t, "capture") for t in captures]
-    return traced.program.rebound(views, traced.program.number_values), captures
+    return traced.program.rebound(captures, traced.program.number_values)
 
 
 def create_block_mask(

@@ -6,19 +6,21 @@ nothing stale: a changed number or table is another input, not another graph.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import torch
 
-from .. import _core, _engine
+from .. import _engine
 from .._error import UnsupportedError
-from .._tensors import torch_view
-from .._trace import Traced
-
-# First line of texts whose captures and numbers are called c0, i0, r0, ... in the order of the op's
-# lists; in other texts the lists are in the order of the program's own slots.
-BY_NAME = "# operands by name"
+from ._run import (
+    block_lists,
+    empty_output,
+    empty_statistic,
+    run_backward,
+    run_forward,
+    statistic_dtype,
+)
+from ._templates import template_of
 
 _library = torch.library.Library("tilewright", "DEF")
 _OPERANDS = (
@@ -35,112 +37,16 @@ _library.define(
 )
 
 
-class _Template:
-    """A parsed program and which operand goes to which of its slots."""
-
-    def __init__(self, program: _core.Program, by_name: bool):
-        self.program = program
-        names = program.capture_slots
-        self.captures = [int(name[1:]) for name in names] if by_name else list(range(len(names)))
-        values = program.number_values
-        self.is_real = [isinstance(value, float) for value in values]
-        if by_name:
-            self.numbers = [int(name[1:]) for name in program.number_names]
-        else:
-            self.numbers = []
-            counts = {True: 0, False: 0}
-            for real in self.is_real:
-                self.numbers.append(counts[real])
-                counts[real] += 1
-
-    def bound(self, captures: list[Any], integers: list[int], reals: list[float]) -> Any:
-        views = [torch_view(captures[i], "capture") for i in self.captures]
-        numbers = [(reals if real else integers)[i] for real, i in zip(self.is_real, self.numbers)]
-        return self.program.rebound(views, numbers)
+def _statistic(query: torch.Tensor, wanted: bool) -> torch.Tensor:
+    """An op returns tensors: what was not asked for is an empty one."""
+    if wanted:
+        return empty_statistic(query)
+    return query.new_empty((0,), dtype=statistic_dtype(query))
 
 
-_templates: dict[str, _Template] = {}
-_texts: dict[tuple[Any, ...], str] = {}
-_lock = threading.Lock()
-_MOST_TEMPLATES = 4096
-
-
-def _template(text: str) -> _Template:
-    found = _templates.get(text)
-    if found is None:
-        found = _Template(_core.Program.parse(text), text.startswith(BY_NAME))
-        with _lock:
-            if len(_templates) >= _MOST_TEMPLATES:
-                _templates.clear()
-            _templates[text] = found
-    return found
-
-
-def text_of(traced: Traced) -> str:
-    """The text that stands for this structure; equal structures with equal names share it."""
-    key = (traced.program.structure_digest, *traced.program.capture_slots)
-    text = _texts.get(key)
-    if text is None:
-        text = traced.program.template_text()
-        with _lock:
-            if len(_texts) >= _MOST_TEMPLATES:
-                _texts.clear()
-            _texts[key] = text
-    return text
-
-
-def empty_output(query: torch.Tensor, value_dim: int) -> torch.Tensor:
-    """[B, Hq, Q, Ev] with the order of query's strides, the last axis contiguous."""
-    batch, heads, q_len, _ = query.shape
-    strides = query.stride()
-    order = sorted((0, 1, 2), key=lambda axis: strides[axis], reverse=True)
-    if order == [0, 1, 2]:
-        return query.new_empty((batch, heads, q_len, value_dim))
-    extents = (batch, heads, q_len)
-    stored = query.new_empty((*(extents[axis] for axis in order), value_dim))
-    back = [order.index(axis) for axis in (0, 1, 2)]
-    return stored.permute(*back, 3)
-
-
-def statistic_dtype(query: torch.Tensor) -> torch.dtype:
-    return torch.float64 if query.dtype == torch.float64 else torch.float32
-
-
-def empty_outputs(query: Any, value: Any, lse: bool, max_scores: bool) -> tuple[Any, Any, Any]:
-    dtype = statistic_dtype(query)
-    shape = query.shape[:3]
-    return (
-        empty_output(query, value.shape[3]),
-        query.new_empty(shape if lse else (0,), dtype=dtype),
-        query.new_empty(shape if max_scores else (0,), dtype=dtype),
-    )
-
-
-def block_lists(lists: Any, sizes: Any) -> Any:
-    """Two or four list tensors and (q_len, kv_len, q_block, kv_block); None where there are none."""
-    if not lists:
-        return None
-    names = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
-    views = [torch_view(tensor, name) for tensor, name in zip(lists, names)]
-    views += [None] * (4 - len(views))
-    made = _core.BlockLists(tuple(map(int, sizes[:2])), tuple(map(int, sizes[2:])), tuple(views))
-    made.kept = views
-    return made
-
-
-def run_forward(
-    program: Any, query: Any, key: Any, value: Any, scale: Any, lists: Any, wanted: Any, engine: Any
-) -> tuple[Any, Any, Any]:
-    """Writes fresh outputs; `wanted` says whether lse and max_scores are among them."""
-    outputs = empty_outputs(query, value, *wanted)
-    views = (torch_view(query, "query"), torch_view(key, "key"), torch_view(value, "value"))
-    out_views = (
-        torch_view(outputs[0], "out"),
-        torch_view(outputs[1], "lse") if wanted[0] else None,
-        torch_view(outputs[2], "max_scores") if wanted[1] else None,
-    )
-    engine.attention(program, views, out_views, (scale, lists))
-    return outputs
+def _empty_outputs(query: Any, value: Any, lse: bool, max_scores: bool) -> tuple[Any, Any, Any]:
+    out = empty_output(query, value.shape[3])
+    return out, *(_statistic(query, wanted) for wanted in (lse, max_scores))
 
 
 def _numbers_from(reals: Any, real_tensors: Any) -> list[float]:
@@ -151,17 +57,18 @@ def _forward(
     query, key, value, captures, integers, reals, real_tensors, lists, list_sizes, program, scale,
     lse, max_scores, require_fast,
 ):  # fmt: skip
-    bound = _template(program).bound(captures, integers, _numbers_from(reals, real_tensors))
+    bound = template_of(program).bound(captures, integers, _numbers_from(reals, real_tensors))
     made_lists = block_lists(lists, list_sizes)
     engine = _engine.engine(require_fast)
-    return run_forward(bound, query, key, value, scale, made_lists, (lse, max_scores), engine)
+    made = run_forward(bound, (query, key, value), scale, made_lists, (lse, max_scores), engine)
+    return tuple(_statistic(query, False) if t is None else t for t in made)
 
 
 def _forward_fake(
     query, key, value, captures, integers, reals, real_tensors, lists, list_sizes, program, scale,
     lse, max_scores, require_fast,
 ):  # fmt: skip
-    return empty_outputs(query, value, lse, max_scores)
+    return _empty_outputs(query, value, lse, max_scores)
 
 
 def _empty_gradients(query, key, value, captures, wanted) -> list[Any]:
@@ -173,25 +80,23 @@ def _backward(
     query, key, value, out, lse, d_out, d_lse, captures, integers, reals, real_tensors, lists,
     list_sizes, program, scale, wanted, require_fast,
 ):  # fmt: skip
-    template = _template(program)
+    template = template_of(program)
     bound = template.bound(captures, integers, _numbers_from(reals, real_tensors))
     gradients = _empty_gradients(query, key, value, captures, wanted)
     written = iter(gradients)
-    views = [torch_view(next(written), "gradient") if flag else None for flag in wanted]
+    targets = [next(written) if flag else None for flag in wanted]
     slots = bound.capture_slots
     by_slot = {}
     for slot, operand in enumerate(template.captures):
-        if views[3 + operand] is not None:
-            by_slot[slots[slot]] = views[3 + operand]
-    named = ("query", "key", "value", "out", "lse", "d_out")
-    inputs = [torch_view(t, n) for t, n in zip((query, key, value, out, lse, d_out), named)]
-    inputs.append(None if d_lse is None else torch_view(d_lse, "d_lse"))
-    for operand, flag in enumerate(wanted[3:]):
-        if flag and operand not in template.captures:
-            gradients[sum(wanted[: 3 + operand])].zero_()
+        if targets[3 + operand] is not None:
+            by_slot[slots[slot]] = targets[3 + operand]
+    for operand, target in enumerate(targets[3:]):
+        if target is not None and operand not in template.captures:
+            target.zero_()
+    inputs = (query, key, value, out, lse, d_out, d_lse)
     made_lists = block_lists(lists, list_sizes)
     engine = _engine.engine(require_fast)
-    engine.attention_backward(bound, tuple(inputs), (*views[:3], by_slot), (scale, made_lists))
+    run_backward(bound, inputs, targets[:3], by_slot, scale, made_lists, engine)
     return gradients
 
 

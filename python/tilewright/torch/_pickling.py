@@ -7,7 +7,6 @@ from typing import Any
 import torch
 
 from .. import _core
-from .._operands import current
 from .._tensors import view_of
 from ._block_mask import BlockMask
 
@@ -27,7 +26,7 @@ class ProgramMask:
         views = {}
         for name in self._program.capture_slots:
             views[name] = view_of(self.captures[name], name)
-            current().tensors.setdefault(name, self.captures[name])
+            _core.note_capture(name, self.captures[name])
         return _core.inline_mask(self._program, views, (b, h, q_idx, kv_idx))
 
     def __reduce__(self) -> Any:

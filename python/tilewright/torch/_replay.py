@@ -8,25 +8,17 @@ from typing import Any
 import torch
 
 from .. import _core
-from .._functions import HANDLERS
-from .._operands import TraceContext, enter
+from .._handlers import HANDLERS
 from .._vectors import pick
-from ._ops import BY_NAME
-
-
-class _Names(TraceContext):
-    """Stand-ins of captured tensors are called by their place among the op's operands."""
-
-    def __init__(self, stand_ins: list[torch.Tensor]):
-        super().__init__(())
-        self._found = {id(tensor): f"c{place}" for place, tensor in enumerate(stand_ins)}
+from ._templates import BY_NAME
 
 
 class _Replay:
     """One mod as a function of handles, from its recorded paths."""
 
-    def __init__(self, paths: Any, stand_ins: list[torch.Tensor]):
+    def __init__(self, paths: Any, stand_ins: list[torch.Tensor], inputs: int):
         self.paths = paths
+        self.positional = inputs
         self.stand_ins = stand_ins
 
     def __call__(self, *inputs: Any) -> Any:
@@ -90,12 +82,9 @@ def _stand_in(kind: Any) -> torch.Tensor:
 
 def text_of_recorded(score: Any, mask: Any, kinds: Any) -> str:
     stand_ins = [_stand_in(kind) for kind in kinds]
-    previous = enter(_Names(stand_ins))
-    try:
-        program = _core.trace(
-            None if score is None else _Replay(score, stand_ins),
-            None if mask is None else _Replay(mask, stand_ins),
-        )
-    finally:
-        enter(previous)
+    program = _core.trace(
+        None if score is None else _Replay(score, stand_ins, 5),
+        None if mask is None else _Replay(mask, stand_ins, 4),
+        named=[(tensor, f"c{place}") for place, tensor in enumerate(stand_ins)],
+    )
     return BY_NAME + "\n" + program.text()
