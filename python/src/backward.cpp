@@ -39,10 +39,7 @@ nb::tuple run_backward(Engine& self, const OwnedProgram& program, const nb::tupl
   OperandViews views;
   const BackwardInputs given = inputs_from(inputs, views);
   const BackwardOutputs wanted = outputs_from(outputs, views);
-  CallOptions chosen;
-  if (!options[0].is_none()) chosen.scale = nb::cast<double>(options[0]);
-  if (!options[1].is_none()) chosen.block_lists = nb::cast<const BlockLists*>(options[1]);
-  chosen.stream = stream_of_call(options[2], inputs[0], given.query);
+  const CallOptions chosen = call_options_from(options, inputs[0], given.query);
   CallReport report;
   {
     const nb::gil_scoped_release released;

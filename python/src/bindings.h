@@ -16,7 +16,8 @@ namespace nb = nanobind;
 
 namespace tilewright {
 class Engine;
-}
+struct CallOptions;
+}  // namespace tilewright
 
 namespace tilewright::python {
 
@@ -50,12 +51,16 @@ Number number_from(nb::handle object);
 /// A View's tensor.
 const TensorView& required_view(nb::handle object);
 
-/// `tensor[index]` with symbols in the index: a symbol, or what the package's `_vectors` makes of it.
+/// `tensor[index]` with symbols in the index: a symbol, or what the package's `_vectors` makes of
+/// it.
 nb::object subscript(nb::handle tensor, nb::handle index);
 
 /// Dims as a Python tuple and back.
 nb::tuple tuple_from(const Dims& dims);
 Dims dims_from(nb::handle sequence);
+
+/// (scale or None, BlockLists or None, stream or None, deterministic) of a call on these operands.
+CallOptions call_options_from(const nb::tuple& fields, nb::handle query, const TensorView& view);
 
 void bind_errors(nb::module_& module);
 void bind_tensors(nb::module_& module);

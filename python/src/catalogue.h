@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "bindings.h"
-#include "trace_session.h"
 #include "tilewright/masks.h"
 #include "tilewright/scores.h"
+#include "trace_session.h"
 
 namespace tilewright::python {
 

@@ -75,21 +75,34 @@ nb::tuple tuple_from_report(const CallReport& report) {
   return nb::make_tuple(report.kernel, report.path, report.slow_path);
 }
 
-/// scale or None, block lists or None.
-CallOptions call_options_from(const nb::tuple& fields) {
+/// scale or None, block lists or None; the other fields are the caller's.
+CallOptions scale_and_lists_from(const nb::tuple& fields) {
   CallOptions options;
   if (!fields[0].is_none()) options.scale = nb::cast<double>(fields[0]);
   if (!fields[1].is_none()) options.block_lists = nb::cast<const BlockLists*>(fields[1]);
   return options;
 }
 
+}  // namespace
+
+CallOptions call_options_from(const nb::tuple& fields, nb::handle query, const TensorView& view) {
+  constexpr std::size_t kFields = 4;
+  if (fields.size() != kFields)
+    throw nb::type_error("call options are (scale, lists, stream, deterministic)");
+  CallOptions options = scale_and_lists_from(fields);
+  options.stream = stream_of_call(fields[2], query, view);
+  options.deterministic = nb::cast<bool>(fields[3]);
+  return options;
+}
+
+namespace {
+
 nb::tuple run_attention(Engine& self, const OwnedProgram& program, const nb::tuple& inputs,
                         const nb::tuple& outputs, const nb::tuple& options) {
   OperandViews views;
   const ForwardInputs given = inputs_from(inputs, views);
   const ForwardOutputs wanted = outputs_from(outputs, views);
-  CallOptions chosen = call_options_from(options);
-  chosen.stream = stream_of_call(options[2], inputs[0], given.query);
+  const CallOptions chosen = call_options_from(options, inputs[0], given.query);
   CallReport report;
   {
     const nb::gil_scoped_release released;
@@ -109,7 +122,7 @@ OwnedAttention prepare(Engine& self, const OwnedProgram& program, const nb::tupl
                        const nb::tuple& outputs, const nb::tuple& options) {
   OperandViews views;
   Problem problem = problem_from(inputs_from(inputs, views), outputs_from(outputs, views));
-  const CallOptions chosen = call_options_from(options);
+  const CallOptions chosen = scale_and_lists_from(options);
   problem.scale = chosen.scale;
   const bool async = nb::cast<bool>(options[2]);
   const auto compiled = [&] {

@@ -147,8 +147,10 @@ BlockLists lists_from(const nb::tuple& lengths, const nb::tuple& blocks, const n
   lists.kv_block = nb::cast<std::int64_t>(blocks[1]);
   lists.kv_num_blocks = required_view(views[0]);
   lists.kv_indices = required_view(views[1]);
-  lists.full_kv_num_blocks = views[2].is_none() ? std::nullopt : std::optional(required_view(views[2]));
-  lists.full_kv_indices = views[3].is_none() ? std::nullopt : std::optional(required_view(views[3]));
+  lists.full_kv_num_blocks =
+      views[2].is_none() ? std::nullopt : std::optional(required_view(views[2]));
+  lists.full_kv_indices =
+      views[3].is_none() ? std::nullopt : std::optional(required_view(views[3]));
   return lists;
 }
 

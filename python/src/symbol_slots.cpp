@@ -130,27 +130,26 @@ PyType_Slot slot(int id, Function function) {
 }  // namespace
 
 const PyType_Slot* symbol_slots() noexcept {
-  static const PyType_Slot slots[] = {
-      slot(Py_nb_add, &binary<kAdd>),
-      slot(Py_nb_subtract, &binary<kSub>),
-      slot(Py_nb_multiply, &binary<kMul>),
-      slot(Py_nb_true_divide, &binary<kTrueDiv>),
-      slot(Py_nb_floor_divide, &binary<kFloorDiv>),
-      slot(Py_nb_remainder, &binary<kFloorMod>),
-      slot(Py_nb_and, &binary<kAnd>),
-      slot(Py_nb_or, &binary<kOr>),
-      slot(Py_nb_xor, &binary<kXor>),
-      slot(Py_nb_lshift, &binary<kShl>),
-      slot(Py_nb_rshift, &binary<kShr>),
-      slot(Py_nb_power, &power),
-      slot(Py_nb_negative, &unary<&negated>),
-      slot(Py_nb_positive, &unary<&same>),
-      slot(Py_nb_absolute, &unary<&magnitude>),
-      slot(Py_nb_invert, &unary<&inverted>),
-      slot(Py_nb_bool, &truth),
-      slot(Py_tp_richcompare, &compare),
-      slot(Py_tp_hash, &hash),
-      {0, nullptr}};
+  static const PyType_Slot slots[] = {slot(Py_nb_add, &binary<kAdd>),
+                                      slot(Py_nb_subtract, &binary<kSub>),
+                                      slot(Py_nb_multiply, &binary<kMul>),
+                                      slot(Py_nb_true_divide, &binary<kTrueDiv>),
+                                      slot(Py_nb_floor_divide, &binary<kFloorDiv>),
+                                      slot(Py_nb_remainder, &binary<kFloorMod>),
+                                      slot(Py_nb_and, &binary<kAnd>),
+                                      slot(Py_nb_or, &binary<kOr>),
+                                      slot(Py_nb_xor, &binary<kXor>),
+                                      slot(Py_nb_lshift, &binary<kShl>),
+                                      slot(Py_nb_rshift, &binary<kShr>),
+                                      slot(Py_nb_power, &power),
+                                      slot(Py_nb_negative, &unary<&negated>),
+                                      slot(Py_nb_positive, &unary<&same>),
+                                      slot(Py_nb_absolute, &unary<&magnitude>),
+                                      slot(Py_nb_invert, &unary<&inverted>),
+                                      slot(Py_nb_bool, &truth),
+                                      slot(Py_tp_richcompare, &compare),
+                                      slot(Py_tp_hash, &hash),
+                                      {0, nullptr}};
   return slots;
 }
 

@@ -35,8 +35,7 @@ std::optional<DType> known_dtype(nb::dlpack::dtype type) noexcept {
 
 std::optional<Device> known_device(int type, int ordinal) noexcept {
   if (type == nb::device::cpu::value || type == nb::device::cuda_host::value) return Device{};
-  if (type == nb::device::cuda::value)
-    return Device{.kind = DeviceKind::kCuda, .ordinal = ordinal};
+  if (type == nb::device::cuda::value) return Device{.kind = DeviceKind::kCuda, .ordinal = ordinal};
   return std::nullopt;
 }
 

@@ -62,8 +62,8 @@ nb::object applied(const Meaning& meant, nb::handle args) {
     nodes[i] = author::Access::node(*value);
   }
   tracing::Recorder& recorder = tracing::Recorder::current();
-  return wrap(author::Access::wrap(
-      recorder.graph().call(meant.fn, std::span<const ir::NodeId>(nodes.data(), count), recorder.guard())));
+  return wrap(author::Access::wrap(recorder.graph().call(
+      meant.fn, std::span<const ir::NodeId>(nodes.data(), count), recorder.guard())));
 }
 
 nb::object torch_function(nb::handle, nb::handle function, nb::handle, nb::handle args,

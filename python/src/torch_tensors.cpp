@@ -85,9 +85,8 @@ std::optional<TensorView> TorchTensors::view(PyObject* tensor) const {
                   .shape = Dims(seen.shape, static_cast<std::size_t>(seen.ndim)),
                   .strides = {},
                   .device = *device};
-  view.strides = seen.strides == nullptr
-                     ? contiguous_strides(view.shape)
-                     : Dims(seen.strides, static_cast<std::size_t>(seen.ndim));
+  view.strides = seen.strides == nullptr ? contiguous_strides(view.shape)
+                                         : Dims(seen.strides, static_cast<std::size_t>(seen.ndim));
   return view;
 }
 
@@ -95,8 +94,7 @@ void* TorchTensors::stream(Device device) const {
   const auto* exchange = static_cast<const Exchange*>(exchange_);
   if (device.kind != DeviceKind::kCuda || exchange->current_stream == nullptr) return nullptr;
   void* stream = nullptr;
-  const int failed =
-      exchange->current_stream(nb::device::cuda::value, device.ordinal, &stream);
+  const int failed = exchange->current_stream(nb::device::cuda::value, device.ordinal, &stream);
   if (failed != 0) throw nb::python_error();
   return stream;
 }

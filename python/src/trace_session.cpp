@@ -93,8 +93,7 @@ nb::object TraceSession::load(nb::handle tensor, std::span<const ir::NodeId> ind
   Captured& one = captured(tensor);
   tracing::Recorder& recorder = tracing::Recorder::current();
   if (one.slot == ir::kNoNode) one.slot = recorder.capture(one.name, one.view);
-  return wrap(
-      author::Access::wrap(recorder.graph().load(one.slot, indices, recorder.guard())));
+  return wrap(author::Access::wrap(recorder.graph().load(one.slot, indices, recorder.guard())));
 }
 
 std::size_t TraceSession::rank_of(nb::handle tensor) const {

@@ -100,7 +100,9 @@ void bind_tracing(nb::module_& module) {
   module.def("load", &load, nb::arg("tensor"), nb::arg("picks"));
   module.def(
       "note_capture",
-      [](const std::string& name, nb::handle tensor) { TraceSession::current().note(name, tensor); },
+      [](const std::string& name, nb::handle tensor) {
+        TraceSession::current().note(name, tensor);
+      },
       nb::arg("name"), nb::arg("tensor"));
   module.def(
       "name_of_capture",

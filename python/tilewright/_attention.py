@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from . import _core, _engine
 from ._error import InvalidArgumentError
-from ._tensors import empty_numpy, is_torch, like, view_of
+from ._tensors import empty_beside, is_torch, like, stream_number, view_of
 from ._trace import Traced, trace
 
 
@@ -44,18 +44,22 @@ def lists_from(block_lists: Any, q_len: int, kv_len: int) -> Any:
     return lists
 
 
-def _output_views(query: _core.View, value: _core.View, lse: bool, max_scores: bool) -> Any:
+def _output_views(model: Any, inputs: Any, lse: bool, max_scores: bool) -> Any:
+    """Fresh arrays on the operands' device, and their views."""
+    query, _, value = inputs
     batch, heads, q_len, _ = query.shape
     statistic = "f64" if query.dtype == "f64" else "f32"
-    arrays = [empty_numpy((batch, heads, q_len, value.shape[3]), query.dtype)]
+    arrays = [empty_beside(model, query, (batch, heads, q_len, value.shape[3]), query.dtype)]
     for wanted in (lse, max_scores):
-        arrays.append(empty_numpy((batch, heads, q_len), statistic) if wanted else None)
+        made = empty_beside(model, query, (batch, heads, q_len), statistic) if wanted else None
+        arrays.append(made)
     return arrays, tuple(None if a is None else view_of(a, "out") for a in arrays)
 
 
-def _input_views(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
-    views = (view_of(query, "query"), view_of(key, "key"), view_of(value, "value"))
-    for name, view in zip(("query", "key", "value"), views):
+def _input_views(query: Any, key: Any, value: Any, stream: int | None = None) -> Any:
+    named = {"query": query, "key": key, "value": value}
+    views = tuple(view_of(operand, name, stream) for name, operand in named.items())
+    for name, view in zip(named, views):
         if len(view.shape) != 4:
             raise InvalidArgumentError(
                 "an attention operand must have four axes", name, "[batch, heads, length, dim]",
@@ -78,6 +82,7 @@ def attention(
     return_max_scores: bool = False,
     require_fast: bool = False,
     engine: _core.Engine | None = None,
+    stream: Any = None,
 ) -> Any:
     """softmax over live pairs of score_mod(scale * <query, key>), times value.
 
@@ -85,7 +90,9 @@ def attention(
     tensors, or anything with `__dlpack__`, any strides, one dtype (f64, f32, f16, bf16). Hq is a
     multiple of Hkv. Returns out [B, Hq, Q, Ev] of the kind that came in, or a Result where lse or
     max_scores [B, Hq, Q] are asked for. `block_lists` is a mapping with kv_num_blocks, kv_indices,
-    full_kv_num_blocks, full_kv_indices and block_size.
+    full_kv_num_blocks, full_kv_indices and block_size. On a GPU the call is enqueued on `stream` (a
+    number, or a stream of torch, cupy or cuda.core; None: torch's current one for torch tensors, the
+    default one for others) and returns without waiting.
     """
     if is_torch(query):
         from .torch._call import attention as torch_attention
@@ -93,14 +100,15 @@ def attention(
         return torch_attention(
             query, key, value, score_mod=score_mod, mask_mod=mask_mod, program=program, scale=scale,
             block_lists=block_lists, return_lse=return_lse, return_max_scores=return_max_scores,
-            require_fast=require_fast, engine=engine,
+            require_fast=require_fast, engine=engine, stream=stream_number(stream),
         )  # fmt: skip
-    inputs = _input_views(query, key, value)
+    number = stream_number(stream)
+    inputs = _input_views(query, key, value, number)
     traced = traced_from(score_mod, mask_mod, program)
-    arrays, outputs = _output_views(inputs[0], inputs[2], return_lse, return_max_scores)
+    arrays, outputs = _output_views(query, inputs, return_lse, return_max_scores)
     lists = lists_from(block_lists, inputs[0].shape[2], inputs[1].shape[2])
     engine = engine or _engine.engine(require_fast)
-    engine.attention(traced.program, inputs, outputs, (scale, lists, None))
+    engine.attention(traced.program, inputs, outputs, (scale, lists, number, False))
     out = like(arrays[0], query)
     if not (return_lse or return_max_scores):
         return out
@@ -116,16 +124,12 @@ class Prepared:
         self._model = model
         self._wanted = wanted
 
-    def __call__(self, query: Any, key: Any, value: Any) -> Any:
-        inputs = _input_views(query, key, value)
-        arrays, outputs = _output_views(inputs[0], inputs[2], *self._wanted)
-        self._attention.forward(inputs, outputs)
-        if is_torch(query):
-            import torch
-
-            arrays = [None if a is None else _torch_from(torch, a) for a in arrays]
-        else:
-            arrays = [None if a is None else like(a, query) for a in arrays]
+    def __call__(self, query: Any, key: Any, value: Any, *, stream: Any = None) -> Any:
+        number = stream_number(stream)
+        inputs = _input_views(query, key, value, number)
+        arrays, outputs = _output_views(query, inputs, *self._wanted)
+        self._attention.forward((query if is_torch(query) else inputs[0], *inputs[1:]), outputs, number)
+        arrays = [None if a is None else like(a, query) for a in arrays]
         return Result(*arrays) if any(self._wanted) else arrays[0]
 
     def bind(self, capture: str, tensor: Any) -> None:
@@ -144,12 +148,6 @@ class Prepared:
 
     def explain(self, stage: str = "all") -> str:
         return self._attention.explain(stage)
-
-
-def _torch_from(torch: Any, array: Any) -> Any:
-    if array.dtype.name == "bfloat16":
-        return torch.from_numpy(array.view("u2")).view(torch.bfloat16)
-    return torch.from_numpy(array)
 
 
 def prepare(
@@ -173,7 +171,7 @@ def prepare(
     """
     inputs = _input_views(query, key, value)
     traced = traced_from(score_mod, mask_mod, program)
-    _, outputs = _output_views(inputs[0], inputs[2], return_lse, return_max_scores)
+    _, outputs = _output_views(query, inputs, return_lse, return_max_scores)
     lists = lists_from(block_lists, inputs[0].shape[2], inputs[1].shape[2])
     engine = engine or _engine.engine()
     attention = engine.prepare(traced.program, inputs, outputs, (scale, lists, background))
@@ -200,7 +198,7 @@ def explain(
     traced = traced_from(score_mod, mask_mod, program)
     inputs = _input_views(query, key, value)
     if at is None:
-        _, outputs = _output_views(inputs[0], inputs[2], False, False)
+        _, outputs = _output_views(query, inputs, False, False)
         prepared = _engine.engine().prepare(traced.program, inputs, outputs, (scale, None, False))
         return prepared.explain(stage)
     score = _core.score_between(inputs[0], inputs[1], tuple(at))

@@ -144,6 +144,32 @@ def _numpy_dtype(dtype: str) -> Any:
     return numpy.dtype(ml_dtypes.bfloat16)
 
 
+def _torch_empty(torch: Any, shape: tuple[int, ...], dtype: str, device: Any) -> Any:
+    names = {name: full.removeprefix("torch.") for full, name in _TORCH_DTYPES.items()}
+    return torch.empty(shape, dtype=getattr(torch, names[dtype]), device=device)
+
+
+def empty_beside(model: Any, view: _core.View, shape: tuple[int, ...], dtype: str) -> Any:
+    """A fresh array where `model`, seen through `view`, lies: of torch for torch's tensors; in host
+    memory of numpy; on a GPU of the model's library where it has writable arrays, else of torch."""
+    if is_torch(model):
+        return _torch_empty(sys.modules["torch"], shape, dtype, model.device)
+    if view.device == "cpu":
+        return empty_numpy(shape, dtype)
+    library = type(model).__module__.partition(".")[0]
+    ordinal = int(view.device.rpartition(":")[2])
+    if library == "cupy":
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(ordinal):
+            return cupy.empty(shape, _numpy_dtype(dtype))
+    torch = sys.modules.get("torch")
+    if torch is None:
+        raise UnsupportedError(
+            "no library here makes arrays on this GPU", "query", "torch or cupy, imported", library
+        )
+    return _torch_empty(torch, shape, dtype, f"cuda:{ordinal}")
+
+
 def empty_numpy(shape: tuple[int, ...], dtype: str) -> Any:
     import numpy
 
@@ -151,8 +177,10 @@ def empty_numpy(shape: tuple[int, ...], dtype: str) -> Any:
 
 
 def like(result: Any, model: Any) -> Any:
-    """A numpy result as an array of the library that `model` comes from."""
-    if is_numpy(model) or not hasattr(model, "__dlpack__"):
+    """A result as an array of the library that `model` comes from."""
+    if type(result) is type(model) or is_numpy(model) or not hasattr(model, "__dlpack__"):
+        return result
+    if is_torch(result) and is_torch(model):
         return result
     if hasattr(model, "__array_namespace__"):
         return model.__array_namespace__().from_dlpack(result)

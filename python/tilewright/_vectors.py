@@ -167,7 +167,7 @@ def describe(tensor: Any) -> str:
 def _is_position(item: Any) -> bool:
     if isinstance(item, (bool, slice)) or item is None or item is Ellipsis:
         return False
-    if isinstance(item, (int, _core.Value)):
+    if isinstance(item, (int, _core.Value, _core.Number)):
         return True
     if isinstance(item, Vector):
         return item.ndim == 0

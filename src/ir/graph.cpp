@@ -33,7 +33,8 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
 }
 
 std::uint64_t hash_of(const Node& node, std::span<const NodeId> operands) {
-  const auto kind = static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.type);
+  const auto kind =
+      static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.type);
   std::uint64_t hash = mixed(kind, node.payload);
   for (NodeId operand : operands) hash = mixed(hash, operand);
   return hash;

@@ -158,7 +158,7 @@ def test_opcheck():
     c = torch.randn(2, dtype=torch.float64, requires_grad=True)
     torch.library.opcheck(
         torch.ops.tilewright.forward,
-        (q, k, v, [c], [int(n) for n in numbers], [], [], [], [], text, None, True, True, False),
+        (q, k, v, [c], [int(n) for n in numbers], [], [], [], [], text, None, True, True, False, False),
     )
 
 

@@ -299,4 +299,4 @@ def test_cuda_tensors_need_a_backend():
         pytest.skip("this machine has a GPU")
     view = tw._tensors.view_of(np.zeros((1, 1, 8, 8), np.float32)).on_cuda(0)
     with pytest.raises(tw.Error):
-        tw.engine().attention(tw.Program(), (view, view, view), (view, None, None), (None, None, None))
+        tw.engine().attention(tw.Program(), (view, view, view), (view, None, None), (None, None, None, False))

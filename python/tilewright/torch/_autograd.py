@@ -12,20 +12,10 @@ from ._run import run_backward, run_forward
 class Call:
     """What a call is beside its tensors. The program is bound to `captures`."""
 
-    __slots__ = ("captures", "engine", "list_sizes", "lists", "made_lists", "program", "scale", "wanted")
-
-    def __init__(
-        self, program: Any, captures: Any, scale: Any, lists: Any, list_sizes: Any, made_lists: Any,
-        wanted: tuple[bool, bool], engine: Any,
-    ):  # fmt: skip
-        self.program = program
-        self.captures = captures
-        self.scale = scale
-        self.lists = lists
-        self.list_sizes = list_sizes
-        self.made_lists = made_lists
-        self.wanted = wanted
-        self.engine = engine
+    __slots__ = (
+        "captures", "deterministic", "engine", "list_sizes", "lists", "made_lists", "max_scores",
+        "program", "scale", "stream",
+    )  # fmt: skip
 
 
 class Attention(torch.autograd.Function):
@@ -33,8 +23,9 @@ class Attention(torch.autograd.Function):
     def forward(ctx: Any, call: Call, query: Any, key: Any, value: Any, *captures: Any) -> Any:
         operands = (query, key, value)
         out, lse, max_scores = run_forward(
-            call.program, operands, call.scale, call.made_lists, (True, call.wanted[1]), call.engine
-        )
+            call.program, operands, call.scale, call.made_lists, (True, call.max_scores),
+            call.engine, call.stream,
+        )  # fmt: skip
         ctx.set_materialize_grads(False)
         if max_scores is not None:
             ctx.mark_non_differentiable(max_scores)
@@ -66,9 +57,8 @@ class Attention(torch.autograd.Function):
                 for name, gradient in zip(program.capture_slots, gradients[3:])
                 if gradient is not None
             }
-        run_backward(
-            program, inputs, gradients[:3], by_slot, call.scale, call.made_lists, call.engine
-        )
+        options = (call.scale, call.made_lists, call.deterministic)
+        run_backward(program, inputs, (*gradients[:3], by_slot), options, call.engine)
         return None, *gradients
 
 
@@ -81,7 +71,7 @@ def _differentiable(call: Call, inputs: Any, captures: Any, wanted: Any) -> Any:
     made = iter(
         torch.ops.tilewright.backward(
             *inputs, captures, integers, reals, [], list(call.lists), list(call.list_sizes),
-            text_of(call.program), call.scale, wanted, call.engine.require_fast,
+            text_of(call.program), call.scale, wanted, call.engine.require_fast, call.deterministic,
         )  # fmt: skip
     )
     return None, *(next(made) if flag else None for flag in wanted)

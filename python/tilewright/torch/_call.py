@@ -63,7 +63,7 @@ def _as_tensors(captures: list[Any]) -> list[Any]:
 def call(
     program: Any, query: Any, key: Any, value: Any, *, scale: Any = None, lists: Any = (),
     list_sizes: Any = (), lse: bool = False, max_scores: bool = False, require_fast: bool = False,
-    engine: Any = None,
+    engine: Any = None, deterministic: bool = False, stream: int | None = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """out, lse, max_scores; what was not asked for is None, empty, or more than was asked."""
     captures = program.owners
@@ -78,13 +78,17 @@ def call(
         integers, reals = numbers_of(program)
         return torch.ops.tilewright.forward(
             query, key, value, captures, integers, reals, [], list(lists), list(list_sizes),
-            text_of(program), scale, lse or _grad_enabled(), max_scores, require_fast,
+            text_of(program), scale, lse or _grad_enabled(), max_scores, require_fast, deterministic,
         )  # fmt: skip
     engine = engine or _engine.engine(require_fast)
     made = block_lists(lists, list_sizes) if lists else None
     if not grad:
-        return run_forward(program, operands, scale, made, (lse, max_scores), engine)
-    settings = Call(program, captures, scale, lists, list_sizes, made, (lse, max_scores), engine)
+        return run_forward(program, operands, scale, made, (lse, max_scores), engine, stream)
+    settings = Call()
+    settings.program, settings.captures, settings.engine = program, captures, engine
+    settings.lists, settings.list_sizes, settings.made_lists = lists, list_sizes, made
+    settings.scale, settings.max_scores, settings.stream = scale, max_scores, stream
+    settings.deterministic = deterministic
     return Attention.apply(settings, query, key, value, *captures)
 
 
@@ -115,6 +119,7 @@ def require_operands(query: Any, key: Any, value: Any) -> None:
 def attention(
     query: Any, key: Any, value: Any, *, score_mod: Any, mask_mod: Any, program: Any, scale: Any,
     block_lists: Any, return_lse: bool, return_max_scores: bool, require_fast: bool, engine: Any,
+    stream: int | None,
 ) -> Any:  # fmt: skip
     """tilewright.attention for torch tensors."""
     refuse_functorch()
@@ -126,7 +131,8 @@ def attention(
     lists, sizes = lists_of(block_lists, query.shape[2], key.shape[2])
     out, lse, max_scores = call(
         program, query, key, value, scale=scale, lists=lists, list_sizes=sizes, lse=return_lse,
-        max_scores=return_max_scores, require_fast=require_fast, engine=engine,
+        max_scores=return_max_scores, require_fast=require_fast, engine=engine, stream=stream,
+        deterministic=torch.are_deterministic_algorithms_enabled(),
     )  # fmt: skip
     if not (return_lse or return_max_scores):
         return out

@@ -55,20 +55,23 @@ def _teach_comparisons(is_symbol: Any) -> None:
 
 
 def _teach_subscripts(is_symbol: Any) -> None:
+    """Symbols inside a tuple of subscripts count among a call's arguments, as those of a list do."""
     try:
+        from torch._dynamo.variables import torch_function
         from torch._dynamo.variables.lists import TupleVariable
-        from torch._dynamo.variables.tensor import TensorVariable
 
-        original = TensorVariable.call_method
+        original = torch_function._flatten_vts
     except (ImportError, AttributeError):
         return
 
-    def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: Any) -> Any:
-        if name == "__getitem__" and len(args) == 1 and isinstance(args[0], TupleVariable):
-            for item in args[0].items:
-                item = item.realize() if hasattr(item, "realize") else item
-                if is_symbol(item):
-                    return item.call_method(tx, "subscript_of", [self, args[0]], {})
-        return original(self, tx, name, args, kwargs)
+    def flatten(arguments: Any) -> Any:
+        flat = []
+        for argument in original(arguments):
+            flat.append(argument)
+            if not isinstance(argument, TupleVariable):
+                continue
+            items = [x.realize() if hasattr(x, "realize") else x for x in argument.items]
+            flat.extend(x for x in items if is_symbol(x))
+        return flat
 
-    TensorVariable.call_method = call_method
+    torch_function._flatten_vts = flatten

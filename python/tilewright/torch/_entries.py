@@ -69,7 +69,7 @@ def flash_attn_func(
     window_size: tuple[int, int] = (-1, -1),
     softcap: float = 0.0,
     alibi_slopes: Any = None,
-    deterministic: bool = True,
+    deterministic: bool = False,
     return_attn_probs: bool = False,
     *,
     score_mod: Any = None,
@@ -88,7 +88,9 @@ def flash_attn_func(
     mask = _and(_band(shift, tuple(window_size), causal), mask_mod)
     score = _flash_mods(softcap, alibi_slopes, score_mod, shift)
     operands = tuple(t.transpose(1, 2) for t in (q, k, v))
-    out, lse, _ = _run(operands, score, mask, scale=softmax_scale, lse=return_lse)
+    out, lse, _ = _run(
+        operands, score, mask, scale=softmax_scale, lse=return_lse, deterministic=deterministic
+    )
     out = out.transpose(1, 2)
     return (out, lse) if return_lse else out
 
@@ -115,7 +117,7 @@ def flash_attn_varlen_func(
     window_size: tuple[int, int] = (-1, -1),
     softcap: float = 0.0,
     alibi_slopes: Any = None,
-    deterministic: bool = True,
+    deterministic: bool = False,
     return_attn_probs: bool = False,
     *,
     score_mod: Any = None,
@@ -135,7 +137,9 @@ def flash_attn_varlen_func(
     score = _flash_mods(softcap, alibi_slopes, score_mod, shift)
     score, mask = packed_over(packing, score, mask)
     operands = tuple(t.transpose(0, 1)[None] for t in (q, k, v))
-    out, lse, _ = _run(operands, score, mask, scale=softmax_scale, lse=return_lse)
+    out, lse, _ = _run(
+        operands, score, mask, scale=softmax_scale, lse=return_lse, deterministic=deterministic
+    )
     out = out[0].transpose(0, 1)
     return (out, lse[0]) if return_lse else out
 

@@ -190,14 +190,15 @@ def flex_attention(
     return_aux: AuxRequest | None = None,
     mask_mod: Any = None,
     cu_seqlens: Any = None,
-    deterministic: bool = True,
+    deterministic: bool | None = None,
     require_fast: bool = False,
 ) -> Any:
     """softmax over live pairs of score_mod(scale * <query, key>), times value.
 
     PyTorch's arguments, and: `mask_mod`, which must hold beside the block_mask; `cu_seqlens`, the
     bounds of sequences packed into the length axis (or a pair, for query and key), after which b is
-    the sequence and q_idx, kv_idx count inside it; `deterministic`, always met on the CPU;
+    the sequence and q_idx, kv_idx count inside it; `deterministic`, gradients with the same bits on
+    every run (None: as torch.use_deterministic_algorithms says; always met on the CPU);
     `require_fast`, which refuses what only a slower kernel serves.
     """
     _check_shapes(query, key, value, enable_gqa)
@@ -219,9 +220,12 @@ def flex_attention(
     if cu_seqlens is not None:
         score_mod, mask = packed_mods(score_mod, mask, cu_seqlens, query, key)
     wanted = return_aux or AuxRequest(lse=return_lse)
+    if deterministic is None:
+        deterministic = torch.are_deterministic_algorithms_enabled()
     out, lse, max_scores = _run(
         (query, key, value), score_mod, mask, scale=scale, lists=lists, list_sizes=sizes,
         lse=wanted.lse, max_scores=wanted.max_scores, require_fast=require_fast,
+        deterministic=deterministic,
     )  # fmt: skip
     if return_aux is not None:
         return out, AuxOutput(lse if wanted.lse else None, max_scores if wanted.max_scores else None)

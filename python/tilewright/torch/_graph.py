@@ -110,7 +110,8 @@ class _Recorded:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return _tape_of(args).call(func.__name__, args, kwargs or {})
+        name = "__getitem__" if func.__name__ == "getitem" else func.__name__
+        return _tape_of(args).call(name, args, kwargs or {})
 
     def __getitem__(self, index: Any) -> Any:
         return self.tape.call("__getitem__", (self, index), {})
@@ -202,6 +203,7 @@ def _teach_dynamo() -> bool:
 def call_in_graph(
     operands: Any, score_mod: Any, mask_mod: Any, *, scale: Any, lists: Any = (),
     list_sizes: Any = (), lse: bool = False, max_scores: bool = False, require_fast: bool = False,
+    deterministic: bool = False,
 ) -> Any:  # fmt: skip
     """The op in Dynamo's graph; out, lse, max_scores."""
     _teach_dynamo()
@@ -213,4 +215,5 @@ def call_in_graph(
     return torch.ops.tilewright.forward(
         query, key, value, captured.tensors, captured.integers, [], captured.reals, list(lists),
         list(list_sizes), text, scale, lse or torch.is_grad_enabled(), max_scores, require_fast,
+        deterministic,
     )  # fmt: skip

@@ -29,11 +29,11 @@ _OPERANDS = (
 )
 _library.define(
     f"forward(Tensor query, Tensor key, Tensor value, {_OPERANDS}, bool lse, bool max_scores, "
-    "bool require_fast) -> (Tensor, Tensor, Tensor)"
+    "bool require_fast, bool deterministic) -> (Tensor, Tensor, Tensor)"
 )
 _library.define(
     "backward(Tensor query, Tensor key, Tensor value, Tensor out, Tensor lse, Tensor d_out, "
-    f"Tensor? d_lse, {_OPERANDS}, bool[] wanted, bool require_fast) -> Tensor[]"
+    f"Tensor? d_lse, {_OPERANDS}, bool[] wanted, bool require_fast, bool deterministic) -> Tensor[]"
 )
 
 
@@ -55,7 +55,7 @@ def _numbers_from(reals: Any, real_tensors: Any) -> list[float]:
 
 def _forward(
     query, key, value, captures, integers, reals, real_tensors, lists, list_sizes, program, scale,
-    lse, max_scores, require_fast,
+    lse, max_scores, require_fast, deterministic,
 ):  # fmt: skip
     bound = template_of(program).bound(captures, integers, _numbers_from(reals, real_tensors))
     made_lists = block_lists(lists, list_sizes)
@@ -66,7 +66,7 @@ def _forward(
 
 def _forward_fake(
     query, key, value, captures, integers, reals, real_tensors, lists, list_sizes, program, scale,
-    lse, max_scores, require_fast,
+    lse, max_scores, require_fast, deterministic,
 ):  # fmt: skip
     return _empty_outputs(query, value, lse, max_scores)
 
@@ -78,7 +78,7 @@ def _empty_gradients(query, key, value, captures, wanted) -> list[Any]:
 
 def _backward(
     query, key, value, out, lse, d_out, d_lse, captures, integers, reals, real_tensors, lists,
-    list_sizes, program, scale, wanted, require_fast,
+    list_sizes, program, scale, wanted, require_fast, deterministic,
 ):  # fmt: skip
     template = template_of(program)
     bound = template.bound(captures, integers, _numbers_from(reals, real_tensors))
@@ -96,20 +96,21 @@ def _backward(
     inputs = (query, key, value, out, lse, d_out, d_lse)
     made_lists = block_lists(lists, list_sizes)
     engine = _engine.engine(require_fast)
-    run_backward(bound, inputs, targets[:3], by_slot, scale, made_lists, engine)
+    options = (scale, made_lists, deterministic)
+    run_backward(bound, inputs, (*targets[:3], by_slot), options, engine)
     return gradients
 
 
 def _backward_fake(
     query, key, value, out, lse, d_out, d_lse, captures, integers, reals, real_tensors, lists,
-    list_sizes, program, scale, wanted, require_fast,
+    list_sizes, program, scale, wanted, require_fast, deterministic,
 ):  # fmt: skip
     return _empty_gradients(query, key, value, captures, wanted)
 
 
 def _setup_context(ctx: Any, inputs: Any, output: Any) -> None:
     query, key, value, captures, integers, reals, real_tensors, lists, list_sizes = inputs[:9]
-    ctx.program, ctx.scale, _, _, ctx.require_fast = inputs[9:]
+    ctx.program, ctx.scale, _, _, ctx.require_fast, ctx.deterministic = inputs[9:]
     ctx.integers, ctx.reals, ctx.list_sizes = integers, reals, list_sizes
     ctx.counts = (len(captures), len(real_tensors), len(lists))
     out, lse, max_scores = output
@@ -133,7 +134,7 @@ def _differentiate(ctx: Any, d_out: Any, d_lse: Any, d_max_scores: Any) -> Any:
         d_out = torch.zeros_like(out)
     gradients = torch.ops.tilewright.backward(
         query, key, value, out, lse, d_out, d_lse, captures, ctx.integers, ctx.reals, real_tensors,
-        lists, ctx.list_sizes, ctx.program, ctx.scale, wanted, ctx.require_fast,
+        lists, ctx.list_sizes, ctx.program, ctx.scale, wanted, ctx.require_fast, ctx.deterministic,
     )  # fmt: skip
 
     def nothing(values: Any) -> Any:
@@ -144,7 +145,7 @@ def _differentiate(ctx: Any, d_out: Any, d_lse: Any, d_max_scores: Any) -> Any:
     all_gradients = [next(filled) if flag else None for flag in wanted]
     return (
         *all_gradients[:3], all_gradients[3:], nothing(ctx.integers), nothing(ctx.reals),
-        [None] * n_reals, [None] * n_lists, nothing(ctx.list_sizes), None, None, None, None, None,
+        [None] * n_reals, [None] * n_lists, nothing(ctx.list_sizes), None, None, None, None, None, None,
     )  # fmt: skip
 
 

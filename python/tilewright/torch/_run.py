@@ -49,22 +49,23 @@ def block_lists(lists: Any, sizes: Any) -> Any:
 
 
 def run_forward(
-    program: Any, operands: Any, scale: Any, lists: Any, wanted: Any, engine: Any
+    program: Any, operands: Any, scale: Any, lists: Any, wanted: Any, engine: Any, stream: Any = None
 ) -> tuple[Any, Any, Any]:
-    """Fresh out, lse and max_scores; `wanted` says whether the latter two are, or None."""
+    """Fresh out, lse and max_scores; `wanted` says whether the latter two are, or None. On a GPU the
+    work is enqueued on `stream`, or on torch's current one."""
     query = operands[0]
     outputs = (
         empty_output(query, operands[2].shape[3]),
         empty_statistic(query) if wanted[0] else None,
         empty_statistic(query) if wanted[1] else None,
     )
-    engine.attention(program, operands, outputs, (scale, lists, None))
+    engine.attention(program, operands, outputs, (scale, lists, stream, False))
     return outputs
 
 
-def run_backward(
-    program: Any, inputs: Any, gradients: Any, by_slot: Any, scale: Any, lists: Any, engine: Any
-) -> None:
-    """Writes d_query, d_key, d_value, each or None, and captured gradients by name of their slot.
-    `inputs`: query, key, value, out, lse, d_out, d_lse or None."""
-    engine.attention_backward(program, inputs, (*gradients, by_slot), (scale, lists, None))
+def run_backward(program: Any, inputs: Any, outputs: Any, options: Any, engine: Any) -> None:
+    """Writes d_query, d_key, d_value, each or None, and the captured gradients in a dict by name of
+    their slot. `inputs`: query, key, value, out, lse, d_out, d_lse or None; `options`: scale, lists,
+    deterministic."""
+    scale, lists, deterministic = options
+    engine.attention_backward(program, inputs, outputs, (scale, lists, None, deterministic))
