@@ -87,6 +87,19 @@ TEST(Deterministic, WithOneCopyOfACapture) {
     EXPECT_EQ(bit_difference(train_with(with_threads(threads), program, step), first), "");
 }
 
+TEST(Deterministic, WhereTwoSubscriptsOfOneTensorMeet) {
+  // Each load is separated by keys, on an axis of its own: strips of different keys share elements.
+  EntryContext context(square(2, 2, 277, 8), 57);
+  const Capture dense = context.normal("dense", DType::kF32, {277, 277});
+  const Program program = trace(
+      [&](Score s, Index, Index, Index q, Index kv) { return s + dense[q][kv] + dense[kv][q]; });
+  TrainingStep step = step_of(random_operands(context.extents, DType::kF32, 58), 59);
+  const Gradients first = train_with(with_threads(1), program, step);
+  Engine engine(with_threads(3));
+  for (int run = 0; run < 40; ++run)
+    ASSERT_EQ(bit_difference(train(engine, program, step), first), "") << run;
+}
+
 TEST(Deterministic, AThousandRuns) {
   EntryContext context(square(1, 2, 70, 8), 47);
   const Program program = every_subscript(context);

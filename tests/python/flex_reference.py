@@ -1,7 +1,7 @@
 """Dense attention by plain torch operations, with gradients, and the comparison that the ported cases share."""
 
 import torch
-from dense import assert_close, assert_stats
+from dense import EPS, assert_close, assert_stats
 
 from tilewright.torch import AuxRequest, create_block_mask, flex_attention
 
@@ -53,6 +53,21 @@ def assert_near(got, want, ref, eager, factor=1.0):
     if name != "float64" and got.numel():
         error, reference = (got - want).abs().mean(), (eager - want).abs().mean()
         assert error <= (10 if name == "float32" else 1.1) * reference + 1e-7 + 1e-6 * want.abs().mean()
+
+
+def assert_sum_near(got, want, ref, eager, terms):
+    """assert_near for a gradient that is a sum over many pairs: a sum that cancels is held against the size
+    of its `terms`, and means over fewer than 32 elements against their maximum only (docs/numerics.md)."""
+    name = str(got.dtype).removeprefix("torch.")
+    got, want, ref, eager = (t.detach().double() for t in (got, want, ref, eager))
+    error, reference = (got - want).abs(), (ref - want).abs()
+    eps = 3 * EPS[name]
+    assert error.max() <= 2 * reference.max() + eps * terms.max()
+    if got.numel() >= 32:
+        assert error.mean() <= 1.2 * reference.mean() + eps / 10 * terms.mean()
+    rms = lambda t: t.square().mean().sqrt()  # noqa: E731
+    factor = {"float64": 1e3, "float32": 10}.get(name, 1) * 1.35**2
+    assert rms(got - want) <= factor * rms(eager - want) + eps / 10 * rms(terms)
 
 
 def check(q, k, v, score=None, mask=None, *, scale=None, block=None, batch_mask=None, gradients=True):

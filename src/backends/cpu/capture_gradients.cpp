@@ -28,6 +28,15 @@ bool subscripts_have(const ir::Program& program, ir::NodeId load, ir::Op op) {
                      [&](ir::NodeId subscript) { return program.node(subscript).op == op; });
 }
 
+/// Bit a is set where subscript a is `op` itself: different values of it never meet in an element.
+std::uint32_t axes_of(const ir::Program& program, ir::NodeId load, ir::Op op) {
+  const auto operands = program.operands(load);
+  std::uint32_t axes = 0;
+  for (std::size_t axis = 0; axis + 1 < operands.size(); ++axis)
+    if (program.node(operands[axis]).op == op) axes |= std::uint32_t{1} << axis;
+  return axes;
+}
+
 template <class Real>
 void add_copies(const std::vector<Real*>& copies, std::int64_t begin, std::int64_t end) {
   for (std::size_t step = 1; step < copies.size(); step *= 2)
@@ -67,13 +76,20 @@ std::vector<CaptureSharing> capture_sharing(const BackwardCall& call,
   const ir::Program& program = *call.derivative->program;
   std::vector<CaptureSharing> all;
   for (const CaptureTarget& target : call.captures) {
-    CaptureSharing sharing;
+    // A tensor is separated by what every load has on the same axis: bias[q][kv] and bias[kv][q] meet.
+    std::uint32_t batch_axes = ~std::uint32_t{0};
+    std::uint32_t head_axes = batch_axes;
+    std::uint32_t key_axes = batch_axes;
     for (const ir::LoadDerivative& load : call.derivative->loads) {
       if (load.capture != target.slot) continue;
-      sharing.separated_by_batch &= subscripts_have(program, load.load, ir::Op::kBatch);
-      sharing.separated_by_head &= subscripts_have(program, load.load, ir::Op::kHead);
-      sharing.separated_by_keys &= subscripts_have(program, load.load, ir::Op::kKey);
+      batch_axes &= axes_of(program, load.load, ir::Op::kBatch);
+      head_axes &= axes_of(program, load.load, ir::Op::kHead);
+      key_axes &= axes_of(program, load.load, ir::Op::kKey);
     }
+    CaptureSharing sharing;
+    sharing.separated_by_batch = batch_axes != 0;
+    sharing.separated_by_head = head_axes != 0;
+    sharing.separated_by_keys = key_axes != 0;
     const auto affordable = static_cast<std::int64_t>(kBudgetBytes / copy_bytes(call, target));
     sharing.slots = std::max<std::int64_t>(
         1, std::min({affordable, kMostSlots, largest_sharing_class(shape, sharing)}));
