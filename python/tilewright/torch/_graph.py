@@ -72,7 +72,8 @@ class _Tape:
 class _Operands:
     """Tensors and numbers that mods captured: inputs of the op."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
         self.tensors: list[Any] = []
         self.kinds: list[Any] = []
         self.integers: list[Any] = []
@@ -112,6 +113,10 @@ class _Recorded:
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = "__getitem__" if func.__name__ == "getitem" else func.__name__
         return _tape_of(args).call(name, args, kwargs or {})
+
+    @property
+    def device(self) -> torch.device:
+        return self.tape.operands.device
 
     def __getitem__(self, index: Any) -> Any:
         return self.tape.call("__getitem__", (self, index), {})
@@ -208,7 +213,7 @@ def call_in_graph(
     """The op in Dynamo's graph; out, lse, max_scores."""
     _teach_dynamo()
     query, key, value = autocast(*operands)
-    captured = _Operands()
+    captured = _Operands(query.device)
     mask = None if mask_mod is None else _record(mask_mod, 4, captured)
     score = None if score_mod is None else _record(score_mod, 5, captured)
     text = _text(score, mask, tuple(captured.kinds))
