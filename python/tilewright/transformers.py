@@ -18,11 +18,6 @@ from ._error import InvalidArgumentError, UnsupportedError
 from ._trace import freeze
 from .torch import AuxRequest, BlockMask, create_block_mask, flex_attention
 
-try:
-    from torch.nn.attention.flex_attention import BlockMask as _AnyBlockMask
-except ImportError:
-    _AnyBlockMask = BlockMask
-
 
 def register(name: str = "tilewright") -> str:
     """Adds `name` to transformers' attention functions and to its mask functions, and returns it.
@@ -103,7 +98,7 @@ def attention(
     """
     _refuse(dropout, kwargs)
     block_mask, table = attention_mask, None
-    if attention_mask is not None and not isinstance(attention_mask, _AnyBlockMask):
+    if isinstance(attention_mask, torch.Tensor):
         block_mask, table = None, attention_mask
     mask_mod = None
     if attention_mask is None:
@@ -116,9 +111,8 @@ def attention(
         scale=scaling, enable_gqa=True, mask_mod=mask_mod,
         return_aux=None if s_aux is None else AuxRequest(lse=True),
     )  # fmt: skip
-    if s_aux is not None:
-        result = _with_sinks(*result, s_aux)
-    return result.transpose(1, 2).contiguous(), None
+    out = result if s_aux is None else _with_sinks(result[0], result[1].lse, s_aux)
+    return out.transpose(1, 2).contiguous(), None
 
 
 def _refuse(dropout: float, kwargs: dict[str, Any]) -> None:
@@ -182,7 +176,7 @@ def _score_mod(block_mask: Any, softcap: float | None, table: Any, bias: Any) ->
     return caps.setdefault(softcap, freeze(score_mod))
 
 
-def _with_sinks(out: torch.Tensor, aux: Any, sinks: torch.Tensor) -> torch.Tensor:
+def _with_sinks(out: torch.Tensor, lse: torch.Tensor, sinks: torch.Tensor) -> torch.Tensor:
     """Rows that share their softmax with one more logit: what is left is exp(lse) / (exp(lse) + exp(sink))."""
-    left = torch.sigmoid(aux.lse - sinks.to(aux.lse.dtype).view(1, -1, 1))
+    left = torch.sigmoid(lse - sinks.to(lse.dtype).view(1, -1, 1))
     return out * left.unsqueeze(-1).to(out.dtype)

@@ -21,7 +21,7 @@ def dense(q, k, v, score=None, mask=None, scale=None, wide=None):
     s = (q.to(wide) @ k.to(wide).mT) * (q.size(-1) ** -0.5 if scale is None else scale)
     at = indices(s.shape)
     if score is not None:
-        s = score(s, *at)
+        s = torch.broadcast_to(score(s, *at), s.shape)
     if mask is not None:
         s = torch.where(mask(*at), s, NOTHING)
     live = s.amax(-1, keepdim=True) > NOTHING
