@@ -38,7 +38,7 @@ struct MatrixView {
 /// to MicroKernel::column_multiple; the columns past the packed keys come out as products with
 /// zero.
 struct ScoreTile {
-  const void* query;          ///< pack_query's result, at a row of the caller's choice
+  const void* query;          ///< rows as pack_query leaves them, at a row of the caller's choice
   const void* key;            ///< pack_key's result, at a multiple of column_multiple keys
   void* score;                ///< accumulator type, row-major
   std::int64_t score_stride;  ///< elements between rows, >= kv rounded up
@@ -98,6 +98,18 @@ struct DirectOutput {
   const void* row_factor;  ///< as in OutputTile
 };
 
+/// target[r][c] = row_factor[r] * O[r][c], rounded to the storage type, for c < columns.
+struct RowStore {
+  const void* output;  ///< fp32, room for whole panels of columns
+  std::int64_t output_stride;
+  const void* row_factor;  ///< fp32, one per row
+  void* target;
+  DType type;                  ///< of target: f32, bf16 or f16
+  std::int64_t target_stride;  ///< elements between rows; columns lie side by side
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
 /// One row of the table of micro-kernels. All functions are pure, allocate nothing, never throw
 /// and may run on any number of threads.
 struct MicroKernel {
@@ -123,6 +135,8 @@ struct MicroKernel {
   void (*output_direct)(const DirectOutput& operands);
   /// Null where the kernel takes A by pairs of the depth: transpose A and call output_tile.
   void (*transposed_tile)(const TransposedTile& tile);
+  /// Null where the accumulator is not fp32, and on the portable rows.
+  void (*store_rows)(const RowStore& rows);
 };
 
 }  // namespace tilewright::cpu

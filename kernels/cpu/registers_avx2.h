@@ -10,6 +10,7 @@ namespace tilewright::cpu {
 namespace {
 
 struct Avx2F32 {
+  static constexpr bool kStoresRows = true;
   using Accumulator = float;
   using Register = __m256;
   using Factor = float;
@@ -29,6 +30,22 @@ struct Avx2F32 {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   static void store(float* p, Register value) { _mm256_storeu_ps(p, value); }
+  static void store(Half* p, Register value) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(value, 0));
+  }
+  static void store(Bf16* p, Register value) {
+    const __m256i bits = _mm256_castps_si256(value);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i rounding = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+    const __m256i rounded = _mm256_add_epi32(bits, rounding);
+    const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    const __m256 is_nan = _mm256_cmp_ps(value, value, _CMP_UNORD_Q);
+    const __m256i words = _mm256_blendv_epi8(rounded, quiet, _mm256_castps_si256(is_nan));
+    const __m256i halves = _mm256_srli_epi32(words, 16);
+    const __m128i packed =
+        _mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), packed);
+  }
   static Register broadcast(float value) { return _mm256_set1_ps(value); }
   static Register multiply(Register a, Register b) { return _mm256_mul_ps(a, b); }
   static Register multiply_add(Register a, Register b, Register c) {
@@ -47,6 +64,7 @@ struct Avx2F32 {
 };
 
 struct Avx2F64 {
+  static constexpr bool kStoresRows = false;
   using Accumulator = double;
   using Register = __m256d;
   using Factor = double;

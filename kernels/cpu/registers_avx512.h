@@ -11,6 +11,7 @@ namespace tilewright::cpu {
 namespace {
 
 struct Avx512F32 {
+  static constexpr bool kStoresRows = true;
   using Accumulator = float;
   using Register = __m512;
   using Factor = float;
@@ -30,6 +31,19 @@ struct Avx512F32 {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
   static void store(float* p, Register value) { _mm512_storeu_ps(p, value); }
+  static void store(Half* p, Register value) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(value, 0));
+  }
+  static void store(Bf16* p, Register value) {
+    const __m512i bits = _mm512_castps_si512(value);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i rounding = _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff));
+    const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+    const __m512i words = _mm512_mask_mov_epi32(_mm512_add_epi32(bits, rounding), is_nan, quiet);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(words, 16)));
+  }
   static Register broadcast(float value) { return _mm512_set1_ps(value); }
   static Register multiply(Register a, Register b) { return _mm512_mul_ps(a, b); }
   static Register multiply_add(Register a, Register b, Register c) {
@@ -42,6 +56,7 @@ struct Avx512F32 {
 };
 
 struct Avx512F64 {
+  static constexpr bool kStoresRows = false;
   using Accumulator = double;
   using Register = __m512d;
   using Factor = double;

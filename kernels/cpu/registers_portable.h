@@ -13,6 +13,7 @@ struct PortableRegisters {
   using Register [[gnu::vector_size(16)]] = Scalar;
   using Factor = Scalar;
   using Packed = Scalar;
+  static constexpr bool kStoresRows = false;
   static constexpr int kLanes = 16 / sizeof(Scalar);
   static constexpr int kDepthStep = 1;
   static constexpr int kDepthMultiple = 1;

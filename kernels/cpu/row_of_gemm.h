@@ -6,6 +6,7 @@
 #include "direct_product.h"
 #include "panel_pack.h"
 #include "panel_product.h"
+#include "store_rows.h"
 #include "transposed_product.h"
 
 namespace tilewright::cpu {
@@ -38,6 +39,7 @@ constexpr MicroKernel make_packing_row(const char* name, Isa isa) {
   row.pack_value = pack_value<Gemm>;
   row.score_direct = score_direct<Simd>;
   row.output_direct = output_direct<Simd>;
+  if constexpr (Simd::kStoresRows) row.store_rows = store_rows<Simd>;
   return row;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -79,8 +80,20 @@ Problem problem_of(const Shape& shape) {
   return problem;
 }
 
+MaskMap map_of(const Program& program, const Problem& problem, std::int64_t band_rows) {
+  MaskMapOptions options;
+  options.batch = problem.batch;
+  options.heads = problem.query_heads;
+  options.q_len = problem.q_len;
+  options.kv_len = problem.kv_len;
+  options.q_block = band_rows;
+  return MaskMap::build(program, options);
+}
+
 /// Runs driver and reference on the same tensors and returns the worst difference of out and lse.
-double difference(const Shape& shape, const Program& program, int threads) {
+/// @param band_rows  rows that have one list of spans in the map; 0: no map
+double difference(const Shape& shape, const Program& program, int threads,
+                  std::int64_t band_rows = 0) {
   Tensors tensors(shape, 17);
   const Problem problem = problem_of(shape);
   const LoadedPass pass = plain_pass(program.structure(), program.bindings());
@@ -96,6 +109,9 @@ double difference(const Shape& shape, const Program& program, int threads) {
   call.q_tile_rows = 3 * call.score_rows;
   call.kv_tile_tokens = 64;
   call.split_tokens = 128;
+  std::optional<MaskMap> map;
+  if (band_rows > 0) map = map_of(program, problem, band_rows);
+  call.map = map ? &*map : nullptr;
   const WorkerPool workers(threads);
   WorkspacePool workspace;
   const HostServices host;
@@ -144,6 +160,20 @@ TEST(ForwardDriver, GroupedHeadsShareATileWhenQueriesAreShort) {
 TEST(ForwardDriver, LongRowsSplitOverKeysAndMerge) {
   EXPECT_LE(difference({1, 1, 1, 1, 1, 1000, 64, 64}, Program(), 8), kTolerance);
   EXPECT_LE(difference({1, 1, 1, 1, 40, 1000, 64, 64}, causal(), 16), kTolerance);
+}
+
+TEST(ForwardDriver, TilesThatNoItemNeedsAnyMoreMakeRoom) {
+  const Program window =
+      trace([](Index, Index, Index q, Index kv) { return (q >= kv) & (q - kv < 90); });
+  const Program blocks =
+      trace([](Index, Index, Index q, Index kv) { return (q >= kv) & (q / 37 == kv / 37); });
+  const Program per_head =
+      trace([](Index, Index h, Index q, Index kv) { return (q >= kv) & (q - kv < 40 * h + 20); });
+  for (const Program& program : {window, blocks, per_head, causal()})
+    for (int threads : {1, 3})
+      for (std::int64_t band_rows : {7, 64})
+        EXPECT_LE(difference({2, 2, 4, 2, 333, 333, 8, 8}, program, threads, band_rows), kTolerance)
+            << threads << " threads, bands of " << band_rows;
 }
 
 TEST(ForwardDriver, ZeroSizes) {

@@ -83,15 +83,45 @@ void write_out(const TensorView& out, std::int64_t offset, const Row<Real>& row)
   }
 }
 
+/// Whether the kernel can write the rows of O itself.
+bool stores_rows(const ForwardCall& call) {
+  const TensorView& out = call.outputs->out;
+  return call.kernel->store_rows != nullptr && (out.shape[3] == 1 || out.strides[3] == 1);
+}
+
+/// Turns the sums into factors of O, which nobody needs as sums any more.
+void store_by_kernel(const ForwardCall& call, const ForwardLayout& layout, const WorkItem& item,
+                     const RowState& state) {
+  const TensorView& out = call.outputs->out;
+  auto* const factors = static_cast<float*>(state.sum);
+  for (std::int64_t r = 0; r < item.rows(); ++r)
+    factors[r] = factors[r] == 0 ? 1.0F : 1.0F / factors[r];
+  const auto* const rows = static_cast<const float*>(state.out);
+  for (std::int64_t i = 0; i < item.heads; ++i) {
+    const std::int64_t first = i * item.q_rows;
+    const std::int64_t offset = row_offset(out, item.b, item.h + i, item.q_begin);
+    call.kernel->store_rows({.output = rows + first * layout.out_cols,
+                             .output_stride = layout.out_cols,
+                             .row_factor = factors + first,
+                             .target = static_cast<char*>(out.data) +
+                                       offset * static_cast<std::int64_t>(size_bytes(out.dtype)),
+                             .type = out.dtype,
+                             .target_stride = stride_of(out, 2),
+                             .rows = item.q_rows,
+                             .columns = out.shape[3]});
+  }
+}
+
 template <class Real>
 void finish(const ForwardCall& call, const ForwardLayout& layout, const WorkItem& item,
             const RowState& state) {
   const ForwardOutputs& outputs = *call.outputs;
+  const bool by_kernel = stores_rows(call);
   for (std::int64_t r = 0; r < item.rows(); ++r) {
     const std::int64_t h = item.h + r / item.q_rows;
     const std::int64_t q = item.q_begin + r % item.q_rows;
     const Row<Real> row = row_of<Real>(layout, state, r);
-    write_out(outputs.out, row_offset(outputs.out, item.b, h, q), row);
+    if (!by_kernel) write_out(outputs.out, row_offset(outputs.out, item.b, h, q), row);
     if (outputs.lse)
       write_real(*outputs.lse, row_offset(*outputs.lse, item.b, h, q),
                  static_cast<double>(lse_of(row)));
@@ -99,6 +129,7 @@ void finish(const ForwardCall& call, const ForwardLayout& layout, const WorkItem
       write_real(*outputs.max_scores, row_offset(*outputs.max_scores, item.b, h, q),
                  static_cast<double>(max_of(row)));
   }
+  if (by_kernel) store_by_kernel(call, layout, item, state);
 }
 
 /// exp(from - to), 0 for a part that has no live pair.

@@ -57,12 +57,12 @@ class Forward {
     char* const scratch = lease.data() + packed_bytes;
     char* const partials = scratch + worker_bytes;
     std::optional<PackedChunks> packed;
-    if (!layout_.direct) packed.emplace(call_, layout_, heads, lease.data());
+    if (!layout_.direct) packed.emplace(call_, layout_, heads, schedule.items, lease.data());
     compute(schedule, packed ? &*packed : nullptr, scratch, partials, workers);
     merge(schedule, partials);
   }
 
-  void compute(const Schedule& schedule, const PackedChunks* packed, char* scratch, char* partials,
+  void compute(const Schedule& schedule, PackedChunks* packed, char* scratch, char* partials,
                std::int64_t workers) {
     faults_.assign(static_cast<std::size_t>(workers), PassFault{});
     std::atomic<std::size_t> next{0};

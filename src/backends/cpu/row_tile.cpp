@@ -18,7 +18,7 @@ void fill(char* memory, std::int64_t count, double value) {
 }  // namespace
 
 RowTile::RowTile(const ForwardCall& call, const ForwardLayout& layout, char* memory)
-    : call_(call), layout_(layout) {
+    : call_(call), layout_(layout), tiles_(call) {
   const auto take = [&memory](std::size_t bytes) {
     char* const begin = memory;
     memory += bytes;
@@ -38,7 +38,7 @@ RowTile::RowTile(const ForwardCall& call, const ForwardLayout& layout, char* mem
   step_alignment_ = layout.direct ? 1 : std::max<std::int64_t>(16, call.kernel->column_multiple);
 }
 
-void RowTile::run(const WorkItem& item, const PackedChunks* packed, PassFault& fault) {
+void RowTile::run(const WorkItem& item, PackedChunks* packed, PassFault& fault) {
   reset(item.rows());
   walk_.start(call_, item, step_alignment_);
   if (walk_.empty()) return;
@@ -52,6 +52,7 @@ void RowTile::run(const WorkItem& item, const PackedChunks* packed, PassFault& f
       run_block(item, block, fault);
     }
   }
+  if (packed != nullptr) packed->release(item, tiles_.of(item));
 }
 
 /// Blocks of nearly equal height, because a low last one would use the registers badly.
@@ -74,8 +75,24 @@ void RowTile::reset(std::int64_t rows) {
   }
 }
 
+/// Rows that already are what packing would make of them: contiguous, of the compute type, no
+/// padding.
+bool RowTile::reads_query_in_place(const WorkItem& item) const {
+  const TensorView& query = call_.inputs->query;
+  const std::int64_t depth = call_.problem->head_dim;
+  return item.heads == 1 && query.dtype == call_.kernel->compute && query.strides[3] == 1 &&
+         query.strides[2] == depth && depth % call_.kernel->depth_multiple == 0;
+}
+
 void RowTile::load_query(const WorkItem& item) {
   const std::int64_t row_bytes = packed_query_row_bytes(*call_.kernel, call_.problem->head_dim);
+  query_rows_ = query_;
+  if (reads_query_in_place(item)) {
+    const TokenRange rows{item.q_begin, item.q_begin + item.q_rows};
+    query_rows_ =
+        static_cast<const char*>(head_matrix(call_.inputs->query, item.b, item.h, rows).data);
+    return;
+  }
   for (std::int64_t i = 0; i < item.heads; ++i) {
     const MatrixView rows = head_matrix(call_.inputs->query, item.b, item.h + i,
                                         {item.q_begin, item.q_begin + item.q_rows});
@@ -94,7 +111,7 @@ void RowTile::score(const RowStep& block) {
   const std::int64_t depth = call_.problem->head_dim;
   const std::int64_t panel = step.kv_begin % call_.kv_tile_tokens / call_.kernel->column_multiple;
   call_.kernel->score_tile(
-      {.query = query_ + block.row_begin * packed_query_row_bytes(*call_.kernel, depth),
+      {.query = query_rows_ + block.row_begin * packed_query_row_bytes(*call_.kernel, depth),
        .key = chunk_ + panel * packed_key_panel_bytes(*call_.kernel, depth),
        .score = score_,
        .score_stride = layout_.score_cols,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "backends/cpu/item_tiles.h"
 #include "backends/cpu/key_walk.h"
 #include "backends/cpu/packed_chunks.h"
 
@@ -24,7 +25,7 @@ class RowTile {
   /// Computes an item from its first key to its last: O = sum exp(t - shift) V, with max, shift and
   /// sum per row.
   /// @param packed  null for direct calls
-  void run(const WorkItem& item, const PackedChunks* packed, PassFault& fault);
+  void run(const WorkItem& item, PackedChunks* packed, PassFault& fault);
   RowState state() const noexcept { return {out_, max_, shift_, sum_}; }
 
  private:
@@ -38,6 +39,7 @@ class RowTile {
   void score_direct(const WorkItem& item, const RowStep& block);
   void output_direct(const WorkItem& item, const RowStep& block);
   void widen_prob(std::int64_t rows, std::int64_t cols);
+  bool reads_query_in_place(const WorkItem& item) const;
   const void* row_factors(const RowStep& block) const;
   MatrixView query_view(const WorkItem& item, const RowStep& block) const;
   char* row(char* base, std::int64_t r) const { return base + r * layout_.real_bytes; }
@@ -46,7 +48,8 @@ class RowTile {
   const ForwardCall& call_;
   const ForwardLayout& layout_;
   char* query_;
-  char* score_;  ///< score_rows rows; all others have q_tile_rows
+  const char* query_rows_ = nullptr;  ///< packed, or the caller's own
+  char* score_;                       ///< score_rows rows; all others have q_tile_rows
   char* prob_;
   char* out_;
   char* max_;
@@ -58,6 +61,7 @@ class RowTile {
   std::int64_t prob_multiple_;
   std::int64_t step_alignment_;
   KeyWalk walk_;
+  ItemTiles tiles_;
   const char* chunk_ = nullptr;  ///< of the step at hand
 };
 

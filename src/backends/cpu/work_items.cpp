@@ -1,6 +1,7 @@
 #include "backends/cpu/work_items.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tilewright::cpu {
 
@@ -92,6 +93,25 @@ void split_item(const ForwardCall& call, const WorkItem& item, Schedule& schedul
   schedule.merges.push_back(merge);
 }
 
+/// Neighbours share kv tiles, so they stay neighbours, last rows first: those of a causal mask cost
+/// most. Where one item weighs much in a thread's share, the longest go first instead.
+void order_items(std::vector<WorkItem>& items, int threads) {
+  constexpr std::int64_t kLightShare = 16;
+  std::int64_t all = 0, most = 0;
+  for (const WorkItem& item : items) {
+    all += item.cost;
+    most = std::max(most, item.cost);
+  }
+  const bool is_even = most * kLightShare * threads <= all;
+  std::stable_sort(items.begin(), items.end(), [&](const WorkItem& a, const WorkItem& b) {
+    if (!is_even) return a.cost > b.cost;
+    const auto place = [](const WorkItem& item) {
+      return std::tuple(item.b, item.h, -item.q_begin, item.keys.begin);
+    };
+    return place(a) < place(b);
+  });
+}
+
 }  // namespace
 
 Schedule make_schedule(const ForwardCall& call, HeadRange heads, int threads) {
@@ -104,8 +124,7 @@ Schedule make_schedule(const ForwardCall& call, HeadRange heads, int threads) {
   else
     for (const WorkItem& item : items) split_item(call, item, schedule);
   for (WorkItem& item : schedule.items) item.cost = visited_pairs(call, item);
-  std::stable_sort(schedule.items.begin(), schedule.items.end(),
-                   [](const WorkItem& a, const WorkItem& b) { return a.cost > b.cost; });
+  order_items(schedule.items, threads);
   return schedule;
 }
 

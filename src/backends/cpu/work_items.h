@@ -34,7 +34,7 @@ struct MergeItem {
 };
 
 struct Schedule {
-  std::vector<WorkItem> items;  ///< longest first
+  std::vector<WorkItem> items;  ///< in the order in which they are started
   std::vector<MergeItem> merges;
   std::int64_t slots = 0;
 };
