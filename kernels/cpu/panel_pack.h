@@ -110,14 +110,14 @@ inline void pack_transposed(const MatrixView& view, Panel<Gemm> panel, Region re
 template <class Gemm, class Source>
 inline void pack_straight(const MatrixView& view, Panel<Gemm> panel, Region region) {
   if constexpr (Gemm::kDepthStep == 1) {
-    for (std::int64_t depth = 0; depth < region.depth_end; ++depth) {
+    for (std::int64_t depth = region.depth_begin; depth < region.depth_end; ++depth) {
       const Source* source = row_of<Source>(view, depth);
       __builtin_prefetch(source + kPackAhead * view.row_stride);
       Gemm::store(&panel.at(depth, 0), Gemm::load(source));
       Gemm::store(&panel.at(depth, Gemm::kLanes), Gemm::load(source + Gemm::kLanes));
     }
   } else {
-    for (std::int64_t depth = 0; depth < region.depth_end; depth += 2) {
+    for (std::int64_t depth = region.depth_begin; depth < region.depth_end; depth += 2) {
       const Source* even = row_of<Source>(view, depth);
       const Source* odd = row_of<Source>(view, depth + 1);
       __builtin_prefetch(even + kPackAhead * view.row_stride);
@@ -131,20 +131,45 @@ inline void pack_straight(const MatrixView& view, Panel<Gemm> panel, Region regi
   }
 }
 
-/// One panel from a view of depth x (at most kColumns) columns; zeros up to padded_depth.
+/// Columns [first_column, first_column + kColumns) of a view, at most.
 template <class Gemm, class Source>
-inline void pack_panel(const MatrixView& view, Panel<Gemm> panel, std::int64_t padded_depth) {
+inline MatrixView panel_view(const MatrixView& view, std::int64_t first_column) {
+  MatrixView part = view;
+  part.data = row_of<Source>(view, 0) + first_column * view.column_stride;
+  part.columns = least(view.columns - first_column, kColumns<Gemm>);
+  return part;
+}
+
+/// The full panels of a view whose column stride is 1, a few rows of all panels at a time: each row
+/// is read from end to end, as memory likes it. Rows from depth_end on are left out.
+template <class Gemm, class Source>
+inline void pack_straight_panels(const MatrixView& view, Panel<Gemm> first, std::int64_t depth_end,
+                                 std::int64_t padded_depth) {
+  for (std::int64_t depth = 0; depth < depth_end; depth += kPackAhead) {
+    const std::int64_t end = least(depth + kPackAhead, depth_end);
+    Panel<Gemm> panel = first;
+    for (std::int64_t column = 0; column + kColumns<Gemm> <= view.columns;
+         column += kColumns<Gemm>) {
+      pack_straight<Gemm, Source>(panel_view<Gemm, Source>(view, column), panel,
+                                  {depth, end, 0, kColumns<Gemm>});
+      panel.out += padded_depth * kColumns<Gemm>;
+    }
+  }
+}
+
+/// What is left of one panel: all but `done` depth steps of its columns, and the padding.
+template <class Gemm, class Source>
+inline void pack_panel(const MatrixView& view, Panel<Gemm> panel, std::int64_t done,
+                       std::int64_t padded_depth) {
   const std::int64_t depth = view.rows;
   const std::int64_t columns = view.columns;
   if (columns < kColumns<Gemm> || depth < padded_depth) {
-    const auto elements = static_cast<std::uint64_t>(padded_depth * kColumns<Gemm>);
-    __builtin_memset(panel.out, 0, elements * sizeof(typename Gemm::Packed));
+    const auto elements = static_cast<std::uint64_t>((padded_depth - done) * kColumns<Gemm>);
+    __builtin_memset(panel.out + done * kColumns<Gemm>, 0,
+                     elements * sizeof(typename Gemm::Packed));
   }
-  Region fast{0, 0, 0, 0};
-  if (view.column_stride == 1 && columns == kColumns<Gemm>) {
-    fast = {0, depth / Gemm::kDepthStep * Gemm::kDepthStep, 0, columns};
-    pack_straight<Gemm, Source>(view, panel, fast);
-  } else if (view.row_stride == 1) {
+  Region fast{0, done, 0, columns};
+  if (done == 0 && view.row_stride == 1) {
     constexpr std::int64_t kBlockDepth = 4 * Gemm::kDepthStep;
     fast = {0, depth / kBlockDepth * kBlockDepth, 0, columns / 4 * 4};
     pack_transposed<Gemm, Source>(view, panel, fast);
@@ -159,11 +184,13 @@ inline void pack_panels(const MatrixView& view, void* packed, std::int64_t padde
   with_source<typename Gemm::Packed>(view.type, [&](auto tag) {
     using Source = typename decltype(tag)::type;
     Panel<Gemm> panel{static_cast<typename Gemm::Packed*>(packed)};
+    const std::int64_t straight =
+        view.column_stride == 1 ? view.rows / Gemm::kDepthStep * Gemm::kDepthStep : 0;
+    pack_straight_panels<Gemm, Source>(view, panel, straight, padded_depth);
     for (std::int64_t column = 0; column < view.columns; column += kColumns<Gemm>) {
-      MatrixView part = view;
-      part.data = row_of<Source>(view, 0) + column * view.column_stride;
-      part.columns = least(view.columns - column, kColumns<Gemm>);
-      pack_panel<Gemm, Source>(part, panel, padded_depth);
+      const MatrixView part = panel_view<Gemm, Source>(view, column);
+      const std::int64_t done = part.columns == kColumns<Gemm> ? straight : 0;
+      pack_panel<Gemm, Source>(part, panel, done, padded_depth);
       panel.out += padded_depth * kColumns<Gemm>;
     }
   });

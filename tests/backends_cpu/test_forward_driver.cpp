@@ -92,8 +92,9 @@ MaskMap map_of(const Program& program, const Problem& problem, std::int64_t band
 
 /// Runs driver and reference on the same tensors and returns the worst difference of out and lse.
 /// @param band_rows  rows that have one list of spans in the map; 0: no map
+/// @param step_price_pairs  the higher, the more bands are joined
 double difference(const Shape& shape, const Program& program, int threads,
-                  std::int64_t band_rows = 0) {
+                  std::int64_t band_rows = 0, std::int64_t step_price_pairs = 64) {
   Tensors tensors(shape, 17);
   const Problem problem = problem_of(shape);
   const LoadedPass pass = plain_pass(program.structure(), program.bindings());
@@ -109,6 +110,8 @@ double difference(const Shape& shape, const Program& program, int threads,
   call.q_tile_rows = 3 * call.score_rows;
   call.kv_tile_tokens = 64;
   call.split_tokens = 128;
+  call.row_unit = 4;
+  call.step_price_pairs = step_price_pairs;
   std::optional<MaskMap> map;
   if (band_rows > 0) map = map_of(program, problem, band_rows);
   call.map = map ? &*map : nullptr;
@@ -174,6 +177,17 @@ TEST(ForwardDriver, TilesThatNoItemNeedsAnyMoreMakeRoom) {
       for (std::int64_t band_rows : {7, 64})
         EXPECT_LE(difference({2, 2, 4, 2, 333, 333, 8, 8}, program, threads, band_rows), kTolerance)
             << threads << " threads, bands of " << band_rows;
+}
+
+TEST(ForwardDriver, JoinedBandsMaskWhatOneOfThemDoesNotSee) {
+  const Program two_spans = trace([](Index, Index, Index q, Index kv) {
+    return (q >= kv) & ((q - kv < 30) | (kv < 20)) & (q / 50 != 2);
+  });
+  for (std::int64_t step_price_pairs : {0, 300, 100000})
+    for (std::int64_t band_rows : {1, 5, 16})
+      EXPECT_LE(difference({1, 1, 4, 2, 220, 220, 8, 8}, two_spans, 2, band_rows, step_price_pairs),
+                kTolerance)
+          << "bands of " << band_rows << ", a step costs " << step_price_pairs;
 }
 
 TEST(ForwardDriver, ZeroSizes) {

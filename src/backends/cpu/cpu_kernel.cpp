@@ -17,7 +17,10 @@ ForwardCall planned_call(const plan::Plan& plan, const MicroKernel& micro_kernel
   call.pass = &pass;
   call.problem = &problem;
   call.q_tile_rows = plan.q_tile_rows;
-  call.score_rows = tile_sizes(micro_kernel).score_rows;
+  const TileSizes sizes = tile_sizes(micro_kernel);
+  call.score_rows = sizes.score_rows;
+  call.row_unit = sizes.row_unit;
+  call.step_price_pairs = sizes.step_price_pairs;
   call.kv_tile_tokens = plan.kv_tile_tokens;
   call.split_tokens = plan.split_tokens;
   call.column_scratch_bytes =

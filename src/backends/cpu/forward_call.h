@@ -29,6 +29,8 @@ struct ForwardCall {
   std::int64_t q_tile_rows = 0;  ///< most rows of an item, a multiple of score_rows
   std::int64_t score_rows = 0;   ///< most rows of a score tile
   std::int64_t kv_tile_tokens = 0;
+  std::int64_t row_unit = 1;           ///< a product's rows cost as the next multiple of it
+  std::int64_t step_price_pairs = 64;  ///< what a step costs beside its pairs
   std::int64_t split_tokens = 0;
   std::size_t column_scratch_bytes = 0;
 };

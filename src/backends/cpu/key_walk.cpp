@@ -19,28 +19,35 @@ void KeyWalk::start(const ForwardCall& call, const WorkItem& item, std::int64_t 
     append_key_steps(call, item, 0, alignment, steps_);
     bands_.push_back({0, item.rows(), 0, steps_.size()});
   } else {
-    for (std::int64_t head = 0; head < item.heads; ++head) add_head(call, item, head, alignment);
+    list_bands(call, item, alignment);
+    if (call.has_mask && !call.lists_rule) join_bands(call, bands_, steps_);
+    repeat_bands(item);
   }
   find_tile();
 }
 
-void KeyWalk::add_head(const ForwardCall& call, const WorkItem& item, std::int64_t head,
-                       std::int64_t alignment) {
+/// Of the item's first head.
+void KeyWalk::list_bands(const ForwardCall& call, const WorkItem& item, std::int64_t alignment) {
   const std::int64_t block = call.map->options().q_block;
   const std::int64_t q_end = item.q_begin + item.q_rows;
-  std::size_t shared = 0;  // heads of one item have one map: the first head's bands, in order
   for (std::int64_t q = item.q_begin; q < q_end;) {
     const std::int64_t rows = std::min(block - q % block, q_end - q);
-    const std::int64_t row_begin = head * item.q_rows + q - item.q_begin;
-    if (head > 0) {
-      bands_.push_back({row_begin, rows, bands_[shared].step, bands_[shared].end});
-      ++shared;
-    } else {
-      const std::size_t first = steps_.size();
-      append_key_steps(call, item, q / block, alignment, steps_);
-      bands_.push_back({row_begin, rows, first, steps_.size()});
-    }
+    const std::size_t first = steps_.size();
+    append_key_steps(call, item, q / block, alignment, steps_);
+    bands_.push_back({q - item.q_begin, rows, first, steps_.size()});
     q += rows;
+  }
+}
+
+/// Heads of one item have one map: the other heads' bands are those of the first.
+void KeyWalk::repeat_bands(const WorkItem& item) {
+  const std::size_t bands = bands_.size();
+  for (std::int64_t head = 1; head < item.heads; ++head) {
+    for (std::size_t i = 0; i < bands; ++i) {
+      Band band = bands_[i];
+      band.row_begin += head * item.q_rows;
+      bands_.push_back(band);
+    }
   }
 }
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/key_steps.h"
+#include "backends/cpu/band_join.h"
 
 namespace tilewright::cpu {
 
@@ -16,7 +16,8 @@ struct RowStep {
 
 /// The steps of an item in the order in which they are computed: kv tile by kv tile, so that a
 /// packed tile stays in the cache for all rows. Each query block of the map is a band of rows with
-/// steps of its own; adjacent bands that take the same step take it as one.
+/// steps of its own; bands are joined where that is cheaper, and adjacent ones that take the same
+/// step take it as one.
 class KeyWalk {
  public:
   /// Keeps the capacity of its lists from item to item.
@@ -26,15 +27,8 @@ class KeyWalk {
   bool next(RowStep& next);
 
  private:
-  struct Band {
-    std::int64_t row_begin;
-    std::int64_t rows;
-    std::size_t step;  ///< the next one
-    std::size_t end;
-  };
-
-  void add_head(const ForwardCall& call, const WorkItem& item, std::int64_t head,
-                std::int64_t alignment);
+  void list_bands(const ForwardCall& call, const WorkItem& item, std::int64_t alignment);
+  void repeat_bands(const WorkItem& item);
   std::int64_t tile_of(const Band& band) const;
   bool find_tile();
 

@@ -13,7 +13,7 @@ namespace tilewright::cpu::jit {
 ///
 /// after a prologue that computes what depends on (b, h) and on the column alone. The loop trusts
 /// the row's shift and runs again where the greatest t proves it too small, which is rare after a
-/// row's first tile. There the first run only probes for the maximum.
+/// row's first tile. There one loop finds the maximum and another the probabilities.
 class PassFunction {
  public:
   /// `frame.function` is empty; mask and score tables may be one.
@@ -57,12 +57,6 @@ class PassFunction {
     llvm::Value* sum = nullptr;
   };
 
-  /// What a run of the loop is for, as i1.
-  struct Attempt {
-    llvm::Value* probing = nullptr;     ///< only the maximum is wanted
-    llvm::Value* first_tile = nullptr;  ///< of this row: its run after the probing one follows
-  };
-
   /// The row's shift before and after the tile.
   struct ShiftMove {
     llvm::Value* before = nullptr;
@@ -76,9 +70,19 @@ class PassFunction {
   void emit_columns();
   void emit_row(llvm::Value* index);
   void emit_softmax(const Row& row);
-  RowSums emit_columns_of(const Row& row, llvm::Value* shift, Attempt attempt);
-  /// t of a vector. Of a row's first tile score_mod is evaluated while probing and kept.
-  llvm::Value* score_of_attempt(const Row& row, llvm::Value* column, Attempt attempt);
+  /// A loop over the columns: body(column, t) for every vector.
+  template <class Body>
+  void emit_scores(const Row& row, Body&& body);
+  /// t, its maximum, probabilities and their sum in one loop.
+  RowSums emit_fresh_columns(const Row& row, llvm::Value* shift);
+  /// The maximum of a row's first tile; leaves t in place of the scores.
+  llvm::Value* emit_probe(const Row& row);
+  /// Probabilities and their sum from what emit_probe left.
+  llvm::Value* emit_kept_columns(const Row& row, llvm::Value* shift);
+  llvm::Value* probability(llvm::Value* shifted);
+  void keep_greater(Variable& most, llvm::Value* t);
+  llvm::Value* greatest(llvm::Value* most);
+  llvm::Value* total(llvm::Value* sums);
   void emit_row_sum(const Row& row, ShiftMove move, llvm::Value* tile_sum);
   void store_probabilities(const Row& row, llvm::Value* column, llvm::Value* probabilities);
   void zero_probabilities(const Row& row, llvm::Value* begin, llvm::Value* end);

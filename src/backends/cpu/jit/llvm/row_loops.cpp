@@ -41,34 +41,41 @@ void PassFunction::emit_softmax(const Row& row) {
   Value* shift_address = row_state(offsetof(PassTile, row_shift), row.index);
   Value* before = b_.CreateLoad(frame_.real, max_address);
   Value* old_shift = b_.CreateLoad(frame_.real, shift_address);
-  Value* is_empty = b_.CreateFCmpOEQ(old_shift, none);
   Variable shift(b_, frame_.function, old_shift);
-  Variable probing(b_, frame_.function, is_empty);
+  Variable row_max(b_, frame_.function, before);
+  Variable sum(b_, frame_.function, zero);
+  auto* first = llvm::BasicBlock::Create(b_.getContext(), "first", frame_.function);
   auto* attempt = llvm::BasicBlock::Create(b_.getContext(), "attempt", frame_.function);
   auto* again = llvm::BasicBlock::Create(b_.getContext(), "again", frame_.function);
   auto* done = llvm::BasicBlock::Create(b_.getContext(), "done", frame_.function);
-  b_.CreateBr(attempt);
+  b_.CreateCondBr(b_.CreateFCmpOEQ(old_shift, none), first, attempt);
+
+  b_.SetInsertPoint(first);
+  row_max.set(emit_probe(row));
+  shift.set(row_max.get());
+  // A row without a live pair has exp(-inf - 0) = 0 everywhere.
+  Value* is_empty = b_.CreateFCmpOEQ(row_max.get(), none);
+  sum.set(emit_kept_columns(row, b_.CreateSelect(is_empty, zero, shift.get())));
+  b_.CreateBr(done);
 
   b_.SetInsertPoint(attempt);
-  // A row without a live pair has exp(-inf - 0) = 0 everywhere.
   Value* current = shift.get();
-  Value* subtracted = b_.CreateSelect(b_.CreateFCmpOEQ(current, none), zero, current);
-  const RowSums sums = emit_columns_of(row, subtracted, {probing.get(), is_empty});
-  Value* row_max = b_.CreateSelect(b_.CreateFCmpOGT(sums.max, before), sums.max, before);
+  const RowSums sums = emit_fresh_columns(row, current);
+  row_max.set(b_.CreateSelect(b_.CreateFCmpOGT(sums.max, before), sums.max, before));
+  sum.set(sums.sum);
   // Equal infinities differ by NaN: false.
-  Value* far = b_.CreateFCmpOGT(b_.CreateFSub(row_max, current),
+  Value* far = b_.CreateFCmpOGT(b_.CreateFSub(row_max.get(), current),
                                 llvm::ConstantFP::get(frame_.real, kLazyShift));
-  b_.CreateCondBr(b_.CreateOr(probing.get(), far), again, done, frame_.unlikely);
+  b_.CreateCondBr(far, again, done, frame_.unlikely);
 
   b_.SetInsertPoint(again);
-  shift.set(b_.CreateSelect(far, row_max, current));
-  probing.set(b_.getFalse());
+  shift.set(row_max.get());
   b_.CreateBr(attempt);
 
   b_.SetInsertPoint(done);
-  b_.CreateStore(row_max, max_address);
-  b_.CreateStore(current, shift_address);
-  emit_row_sum(row, {old_shift, current}, sums.sum);
+  b_.CreateStore(row_max.get(), max_address);
+  b_.CreateStore(shift.get(), shift_address);
+  emit_row_sum(row, {old_shift, shift.get()}, sum.get());
 }
 
 void PassFunction::emit_row_sum(const Row& row, ShiftMove move, Value* tile_sum) {
@@ -82,10 +89,8 @@ void PassFunction::emit_row_sum(const Row& row, ShiftMove move, Value* tile_sum)
   b_.CreateStore(b_.CreateFAdd(kept, tile_sum), sum_address);
 }
 
-PassFunction::RowSums PassFunction::emit_columns_of(const Row& row, Value* shift, Attempt attempt) {
-  Value* shifts = frame_.splat(shift);
-  Variable most(b_, frame_.function, minus_infinity());
-  Variable sum(b_, frame_.function, llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
+template <class Body>
+void PassFunction::emit_scores(const Row& row, Body&& body) {
   Value* first = frame_.splat_integer(b_.CreateAdd(frame_.kv_begin, tile_.vector_begin));
   Variable kv(b_, frame_.function, b_.CreateAdd(first, b_.CreateStepVector(first->getType())));
   emit_loop(b_, tile_.vector_begin, tile_.vector_end, frame_.lanes, [&](Value* column) {
@@ -94,44 +99,75 @@ PassFunction::RowSums PassFunction::emit_columns_of(const Row& row, Value* shift
     stand_at(column);
     frame_.kv_vector = kv.get();
     frame_.in_range = fails_per_score() ? lanes_in_range(column) : nullptr;
-    Value* t = score_of_attempt(row, column, attempt);
-    // A NaN never becomes the maximum: it reaches the row through its probability.
-    Value* before = most.get();
-    most.set(b_.CreateSelect(b_.CreateFCmpOGT(t, before), t, before));
+    body(column, without_outside(column, masked_score(row, column)));
     if (reads_kv_per_score())
       kv.set(b_.CreateAdd(frame_.kv_vector,
                           llvm::ConstantInt::get(frame_.kv_vector->getType(), frame_.lanes)));
-    emit_if(b_, b_.CreateNot(attempt.probing), nullptr, [&] {
-      Value* p = frame_.math.exp_of_shifted(b_.CreateFSub(t, shifts));
-      sum.set(b_.CreateFAdd(sum.get(), p));
-      store_probabilities(row, column, p);
-    });
   });
+}
+
+void PassFunction::keep_greater(Variable& most, Value* t) {
+  // A NaN never becomes the maximum: it reaches the row through its probability.
+  Value* before = most.get();
+  most.set(b_.CreateSelect(b_.CreateFCmpOGT(t, before), t, before));
+}
+
+Value* PassFunction::greatest(Value* most) {
   llvm::FastMathFlags flags;
   flags.setNoNaNs();
   llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
   b_.setFastMathFlags(flags);
-  Value* row_max = b_.CreateFPMaxReduce(most.get());
-  flags = {};
-  flags.setAllowReassoc();
-  b_.setFastMathFlags(flags);
-  return {row_max, b_.CreateFAddReduce(llvm::ConstantFP::get(frame_.real, -0.0), sum.get())};
+  return b_.CreateFPMaxReduce(most);
 }
 
-Value* PassFunction::score_of_attempt(const Row& row, Value* column, Attempt attempt) {
-  if (!frame_.program.roots().score) return without_outside(column, masked_score(row, column));
-  Value* address = b_.CreateGEP(frame_.real, row.score, column);
-  llvm::Type* type = frame_.vector_of(frame_.real);
-  Variable t(b_, frame_.function, minus_infinity());
-  Value* kept = b_.CreateAnd(attempt.first_tile, b_.CreateNot(attempt.probing));
-  emit_if(b_, kept, nullptr, [&] { t.set(b_.CreateAlignedLoad(type, address, llvm::Align(4))); });
-  emit_if(b_, b_.CreateNot(kept), nullptr, [&] {
-    Value* fresh = without_outside(column, masked_score(row, column));
-    t.set(fresh);
-    emit_if(b_, attempt.probing, nullptr,
-            [&] { b_.CreateAlignedStore(fresh, address, llvm::Align(4)); });
+Value* PassFunction::total(Value* sums) {
+  llvm::FastMathFlags flags;
+  flags.setAllowReassoc();
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  b_.setFastMathFlags(flags);
+  return b_.CreateFAddReduce(llvm::ConstantFP::get(frame_.real, -0.0), sums);
+}
+
+PassFunction::RowSums PassFunction::emit_fresh_columns(const Row& row, Value* shift) {
+  Value* shifts = frame_.splat(shift);
+  Variable most(b_, frame_.function, minus_infinity());
+  Variable sum(b_, frame_.function, llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
+  emit_scores(row, [&](Value* column, Value* t) {
+    keep_greater(most, t);
+    Value* p = probability(b_.CreateFSub(t, shifts));
+    sum.set(b_.CreateFAdd(sum.get(), p));
+    store_probabilities(row, column, p);
   });
-  return t.get();
+  return {greatest(most.get()), total(sum.get())};
+}
+
+Value* PassFunction::emit_probe(const Row& row) {
+  Variable most(b_, frame_.function, minus_infinity());
+  emit_scores(row, [&](Value* column, Value* t) {
+    keep_greater(most, t);
+    b_.CreateAlignedStore(t, b_.CreateGEP(frame_.real, row.score, column), llvm::Align(4));
+  });
+  return greatest(most.get());
+}
+
+Value* PassFunction::emit_kept_columns(const Row& row, Value* shift) {
+  Value* shifts = frame_.splat(shift);
+  llvm::Type* type = frame_.vector_of(frame_.real);
+  Variable sum(b_, frame_.function, llvm::Constant::getNullValue(type));
+  emit_loop(b_, tile_.vector_begin, tile_.vector_end, frame_.lanes, [&](Value* column) {
+    Value* address = b_.CreateGEP(frame_.real, row.score, column);
+    Value* t = b_.CreateAlignedLoad(type, address, llvm::Align(4));
+    Value* p = probability(b_.CreateFSub(t, shifts));
+    sum.set(b_.CreateFAdd(sum.get(), p));
+    store_probabilities(row, column, p);
+  });
+  return total(sum.get());
+}
+
+Value* PassFunction::probability(Value* shifted) {
+  const bool is_rounded = frame_.variant.prob == ProbType::kBF16;
+  return is_rounded && frame_.machine.has_mask_registers ? frame_.math.rough_exp_of_shifted(shifted)
+                                                         : frame_.math.exp_of_shifted(shifted);
 }
 
 Value* PassFunction::scaled_score(const Row& row, Value* column) {

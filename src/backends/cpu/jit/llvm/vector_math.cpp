@@ -1,6 +1,7 @@
 #include "backends/cpu/jit/llvm/vector_math.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <array>
 #include <span>
@@ -29,6 +30,9 @@ constexpr std::array kF32Exp2 = {1.0,
                                  0.05550733581185341,
                                  0.009671512991189957,
                                  0.0013264723820611835};
+/// 2^r on [0, 1), within 2.9e-6, the constant 1 kept.
+constexpr std::array kRoughExp2 = {1.0, 0.6930448412895203, 0.241280198097229, 0.05224247276782990,
+                                   0.013426684774458408};
 constexpr std::array kF64Exp2 = {1.0,
                                  0.69314718055994530942,
                                  0.24022650695910071233,
@@ -140,6 +144,25 @@ Value* VectorMath::exp_of_shifted(Value* x) {
   for (std::size_t i = powers.size() - 1; i-- > 0;)
     sum = multiply_add(sum, r, constant(type, powers[i]));
   return b_.CreateFMul(sum, power_of_two(b_.CreateBitCast(shifted, integer_of(type)), type));
+}
+
+Value* VectorMath::rough_exp_of_shifted(Value* x) {
+  constexpr int kFractionAboveFloor = 0x09;  // immediate of vreduceps: no bits kept, round down
+  constexpr int kCurrentRounding = 4;
+  Type* type = x->getType();
+  Value* none = llvm::Constant::getNullValue(type);
+  Value* power = b_.CreateFMul(x, constant(type, kLog2E));
+  Value* r = b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_reduce_ps_512, {},
+                                {power, b_.getInt32(kFractionAboveFloor), none, b_.getInt16(0xffff),
+                                 b_.getInt32(kCurrentRounding)});
+  Value* sum = constant(type, kRoughExp2.back());
+  for (std::size_t i = kRoughExp2.size() - 1; i-- > 0;)
+    sum = multiply_add(sum, r, constant(type, kRoughExp2[i]));
+  // Subnormal results are slow to make and count for nothing; NaN is kept.
+  Value* counts = b_.CreateFCmpUGE(power, constant(type, -126));
+  return b_.CreateIntrinsic(
+      llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+      {sum, power, none, b_.CreateBitCast(counts, b_.getInt16Ty()), b_.getInt32(kCurrentRounding)});
 }
 
 Value* VectorMath::power_of_two(Value* biased_exponent, Type* type) {
