@@ -9,7 +9,7 @@ from typing import Any
 from . import _core
 from ._error import InvalidArgumentError
 from ._tensors import empty_numpy, view_of
-from ._trace import Traced, trace
+from ._trace import Traced, on_host, trace
 
 _COLOURS = ((245, 245, 245), (150, 190, 230), (30, 90, 160))
 _NAMES = ("no pair is live", "the mask decides pair by pair", "every pair is live")
@@ -35,10 +35,10 @@ class Mask:
     """
 
     def __init__(self, traced: Traced, sizes: dict[str, int], cells: int = 64):
-        self._traced = traced
+        self._program = on_host(traced.program)
         self._sizes = sizes
         self.cells = cells
-        self._map = _core.MaskMap.build(traced.program, sizes)
+        self._map = _core.MaskMap.build(self._program, sizes)
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -71,7 +71,7 @@ class Mask:
         import numpy
 
         matrix = numpy.zeros(self.shape, dtype=bool)
-        self._map.write_dense(self._traced.program, view_of(matrix, "mask"))
+        self._map.write_dense(self._program, view_of(matrix, "mask"))
         return matrix
 
     def _repr_png_(self) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any
 from . import _core, _symbols  # noqa: F401  symbols get their methods when the module is imported
 from ._error import InvalidArgumentError, TraceError
 from ._operands import Capture
-from ._tensors import is_numpy
+from ._tensors import is_numpy, is_torch
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -28,6 +28,15 @@ class Traced:
     @property
     def captures(self) -> list[Any]:
         return [getattr(owner, "owner", owner) for owner in self.program.owners]
+
+
+def on_host(program: _core.Program) -> _core.Program:
+    """The same program over host copies of what it captured on a GPU: masks are read on the host."""
+    owners = [getattr(owner, "owner", owner) for owner in program.owners]
+    if not any(is_torch(t) and t.device.type != "cpu" for t in owners):
+        return program
+    copies = [t.detach().cpu() if is_torch(t) else t for t in owners]
+    return program.rebound(copies, program.number_values)
 
 
 class FrozenMod:

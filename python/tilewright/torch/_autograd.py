@@ -62,6 +62,10 @@ class Attention(torch.autograd.Function):
         return None, *gradients
 
 
+# Function.apply without its look for functorch, which the call has had already.
+apply_attention = super(torch.autograd.Function, Attention).apply
+
+
 def _differentiable(call: Call, inputs: Any, captures: Any, wanted: Any) -> Any:
     """The gradients as an op of the dispatcher, which says what happens when it is differentiated."""
     from ._call import numbers_of

@@ -11,11 +11,18 @@ from typing import Any
 
 import torch
 
-from .. import _core
 from .._error import InvalidArgumentError
 from .._pictures import Mask
 from .._trace import Traced, trace
-from ._block_text import block_picture
+from ._block_lists import (
+    block_pair,
+    covered_pairs,
+    cropped_lists,
+    dense_from_lists,
+    lists_of_mask,
+    transposed,
+)
+from ._block_text import block_picture, block_report
 
 DEFAULT_BLOCK = 128
 _LISTS = (
@@ -35,28 +42,11 @@ def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
     return batch.new_ones((), dtype=torch.bool)
 
 
-def block_pair(size: int | tuple[int, int]) -> tuple[int, int]:
-    return (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))
-
-
-def dense_from_lists(counts: torch.Tensor, indices: torch.Tensor, columns: int) -> torch.Tensor:
-    """0/1 of every block, int32 [..., rows, columns]. Entries past a count are never read."""
-    valid = torch.arange(indices.shape[-1], device=indices.device) < counts[..., None]
-    target = torch.where(valid, indices.long(), columns)
-    dense = torch.zeros((*indices.shape[:-1], columns + 1), dtype=torch.int32, device=counts.device)
-    return dense.scatter_(-1, target, 1)[..., :columns].contiguous()
-
-
-def lists_from_dense(dense: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Counts int32 [..., rows] and indices int32 [..., rows, columns], listed ones first, ascending."""
-    order = torch.argsort(dense, dim=-1, descending=True, stable=True)
-    return dense.sum(-1).to(torch.int32), order.to(torch.int32).contiguous()
-
-
-def transposed(counts: Any, indices: Any, columns: int) -> tuple[Any, Any]:
-    if counts is None:
-        return None, None
-    return lists_from_dense(dense_from_lists(counts, indices, columns).transpose(-2, -1))
+def indexed(device: torch.device) -> torch.device:
+    """The device with its number: "cuda" means the current one."""
+    if device.type != "cuda" or device.index is not None or not torch.cuda.is_available():
+        return device
+    return torch.device("cuda", torch.cuda.current_device())
 
 
 def _field(name: str) -> property:
@@ -116,7 +106,7 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
         self.seq_lengths = lengths
         self.BLOCK_SIZE = block
         self._mask_mod = mask_mod
-        self._device = torch.device(device)
+        self._device = indexed(torch.device(device))
         self._fields: dict[str, Any] = {}
         self._lists_decide = False
         self._separate_full = True
@@ -189,6 +179,17 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
         """Whether kernels must obey the lists; else the mask_mod says everything."""
         return self._lists_decide
 
+    def says_it_all(self, query: torch.Tensor, key: torch.Tensor) -> bool:
+        """Whether the mask fits these operands and its mask_mod alone says what is live."""
+        return (
+            not self._lists_decide
+            and self.seq_lengths == (query.shape[2], key.shape[2])
+            and self._batch_dims[0] in (1, query.shape[0])
+            and self._batch_dims[1] in (1, query.shape[1])
+            and self._device == query.device
+            and self._mask_mod is not noop_mask
+        )
+
     def _grid(self) -> tuple[int, int]:
         return tuple(-(-n // block) for n, block in zip(self.seq_lengths, self.BLOCK_SIZE))
 
@@ -197,7 +198,7 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
 
     def _make_lists(self) -> None:
         if "kv_num_blocks" not in self._fields:
-            self._fields.update(self._kv_lists())
+            self._fields.update(lists_of_mask(self))
         columns = self._grid()[1]
         for prefix in ("", "full_"):
             if f"{prefix}q_num_blocks" in self._fields:
@@ -207,32 +208,6 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
                 counts = self._fields.get(f"{prefix}kv_num_blocks")
                 pair = transposed(counts, self._fields.get(f"{prefix}kv_indices"), columns)
             self._fields[f"{prefix}q_num_blocks"], self._fields[f"{prefix}q_indices"] = pair
-
-    def _kv_lists(self) -> dict[str, Any]:
-        names = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
-        traced = self.traced()
-        batch, heads = self._batch_dims
-        sizes = {
-            "batch": batch, "heads": heads, "q_len": self.seq_lengths[0],
-            "kv_len": self.seq_lengths[1], "q_block": self.BLOCK_SIZE[0],
-            "broadcast_batch": self._broadcast[0], "broadcast_heads": self._broadcast[1],
-        }  # fmt: skip
-        made = _core.MaskMap.build(traced.program, sizes)
-        rows, columns = self._grid()
-        lists = [torch.from_numpy(a) for a in made.block_lists(*self.BLOCK_SIZE)]
-        shaped = []
-        for counts, indices in (lists[:2], lists[2:]):
-            dense = dense_from_lists(counts, indices, columns)
-            shaped.append(dense.expand(batch, heads, rows, columns))
-        if not self._separate_full:
-            partial, full = (shaped[0] | shaped[1]), None
-        else:
-            partial, full = shaped
-        pairs = [*lists_from_dense(partial)]
-        pairs += [None, None] if full is None else [*lists_from_dense(full)]
-        return {
-            name: None if t is None else t.to(self._device) for name, t in zip(names, pairs)
-        }
 
     # PyTorch's methods.
 
@@ -257,15 +232,7 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
         total = self.numel()
         if total == 0:
             return 0.0
-        dense = self.to_dense().bool()
-        sizes = [
-            torch.full((count,), block, dtype=torch.float64)
-            for count, block in zip(dense.shape[-2:], self.BLOCK_SIZE)
-        ]
-        for size, length, block in zip(sizes, self.seq_lengths, self.BLOCK_SIZE):
-            if len(size) and length % block:
-                size[-1] = length % block
-        covered = (dense.double().cpu() * sizes[0][:, None] * sizes[1]).sum().item()
+        covered = covered_pairs(self.to_dense(), self.seq_lengths, self.BLOCK_SIZE)
         return 100 * (1 - covered / total)
 
     def to_dense(self) -> torch.Tensor:
@@ -285,20 +252,12 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
         return head + self.to_string().strip() + "\n)"
 
     def __repr__(self) -> str:
-        def shape(tensor: Any) -> Any:
-            return tensor.shape if tensor is not None else None
-
-        name = getattr(self.mask_mod, "__name__", self.mask_mod)
-        lines = [f"    {field}={shape(getattr(self, field))},\n" for field in _LISTS[:8]]
-        return (
-            "BlockMask(\n" + "".join(lines) + f"    BLOCK_SIZE={self.BLOCK_SIZE},\n"
-            f"    shape={self.shape},\n    sparsity={self.sparsity():.2f}%,\n    mask_mod={name}\n)"
-        )
+        return block_report(self, _LISTS[:8])
 
     def to(self, device: Any) -> BlockMask:
         """A mask for tensors on `device`; tensors that the mask_mod captured stay where they are."""
         made = self._copy()
-        made._device = torch.device(device)
+        made._device = indexed(torch.device(device))
         made._fields = {
             name: value.to(device) if isinstance(value, torch.Tensor) else value
             for name, value in self._fields.items()
@@ -326,14 +285,7 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
                 "a mask made from lists cannot grow", "_adjust", f"at most {self.seq_lengths}",
                 str((new_q_len, new_kv_len)), "build the lists for the new lengths",
             )
-        made._fields = {}
-        for prefix in ("", "full_"):
-            counts = self._fields.get(f"{prefix}kv_num_blocks")
-            pair: Any = (None, None)
-            if counts is not None:
-                dense = dense_from_lists(counts, self._fields[f"{prefix}kv_indices"], self._grid()[1])
-                pair = lists_from_dense(dense[..., :rows, :columns])
-            made._fields[f"{prefix}kv_num_blocks"], made._fields[f"{prefix}kv_indices"] = pair
+        made._fields = cropped_lists(self._fields, self._grid()[1], (rows, columns))
         return made
 
     def __getitem__(self, index: Any) -> BlockMask:

@@ -40,3 +40,16 @@ def block_picture(dense: Any, grid_size: int | tuple[int, int], limit: int) -> s
             break
         parts.append(f"{place}\n" + _one(dense[place], grid))
     return "\n".join(parts)
+
+
+def block_report(mask: Any, fields: Any) -> str:
+    """What a BlockMask holds: shapes of its lists, sizes, sparsity and the name of its mask_mod."""
+    lines = []
+    for field in fields:
+        tensor = getattr(mask, field)
+        lines.append(f"    {field}={None if tensor is None else tensor.shape},\n")
+    name = getattr(mask.mask_mod, "__name__", mask.mask_mod)
+    return (
+        "BlockMask(\n" + "".join(lines) + f"    BLOCK_SIZE={mask.BLOCK_SIZE},\n"
+        f"    shape={mask.shape},\n    sparsity={mask.sparsity():.2f}%,\n    mask_mod={name}\n)"
+    )

@@ -12,7 +12,7 @@ from .. import _core, _engine
 from .._attention import Result, traced_from
 from .._error import InvalidArgumentError
 from . import _ops
-from ._autograd import Attention, Call
+from ._autograd import Call, apply_attention
 from ._run import block_lists, run_forward
 from ._templates import text_of
 
@@ -89,7 +89,7 @@ def call(
     settings.lists, settings.list_sizes, settings.made_lists = lists, list_sizes, made
     settings.scale, settings.max_scores, settings.stream = scale, max_scores, stream
     settings.deterministic = deterministic
-    return Attention.apply(settings, query, key, value, *captures)
+    return apply_attention(settings, query, key, value, *captures)
 
 
 def lists_of(block_lists: Any, q_len: int, kv_len: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:

@@ -145,8 +145,12 @@ def _check_block_mask(mask: Any, query: Any, key: Any) -> None:
 
 def _mask_and_lists(block_mask: Any, query: Any, key: Any) -> tuple[Any, Any, Any]:
     """mask_mod, list tensors and their sizes. Lists travel only where they decide."""
-    if block_mask is None or block_mask.BLOCK_SIZE[0] == _NO_BLOCKS:
-        return (None if block_mask is None else block_mask.mask_mod), (), ()
+    if block_mask is None:
+        return None, (), ()
+    if type(block_mask) is BlockMask and block_mask.says_it_all(query, key):
+        return block_mask._mask_mod, (), ()
+    if block_mask.BLOCK_SIZE[0] == _NO_BLOCKS:
+        return block_mask.mask_mod, (), ()
     if getattr(block_mask.mask_mod, "__name__", "") == "_sliced_mask_mod_error":
         raise RuntimeError("Cannot use mask_mod from a sliced BlockMask")
     _check_block_mask(block_mask, query, key)

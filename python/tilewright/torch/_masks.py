@@ -11,7 +11,7 @@ import torch
 from .. import _core
 from .._error import InvalidArgumentError
 from .._tensors import torch_view
-from .._trace import positional_count, trace
+from .._trace import on_host, positional_count, trace
 from ._block_mask import DEFAULT_BLOCK, BlockMask
 
 
@@ -66,18 +66,12 @@ def create_mask(
 
     device = default_device() if device is None else torch.device(device)
     traced = trace(None, mask_mod, device=device)
-    program = _on_cpu(traced)
+    program = on_host(traced.program)
     sizes = {"batch": B or 1, "heads": H or 1, "q_len": Q_LEN, "kv_len": KV_LEN, "q_block": 32}
-    dense = torch.zeros((B or 1, H or 1, Q_LEN, KV_LEN), dtype=torch.bool)
+    dense = torch.zeros((B or 1, H or 1, Q_LEN, KV_LEN), dtype=torch.bool, device="cpu")
     made = _core.MaskMap.build(program, sizes)
     made.write_dense(program, torch_view(dense, "mask"))
     return dense.to(device)
-
-
-def _on_cpu(traced: Any) -> Any:
-    """The same program over CPU copies of what it captured elsewhere."""
-    captures = [torch.as_tensor(t).detach().cpu() for t in traced.captures]
-    return traced.program.rebound(captures, traced.program.number_values)
 
 
 def create_block_mask(
