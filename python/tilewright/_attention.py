@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from . import _core, _engine
 from ._error import InvalidArgumentError
 from ._tensors import empty_beside, is_torch, like, stream_number, view_of
-from ._trace import Traced, trace
+from ._trace import Traced, on_host, trace
 
 
 class Result(NamedTuple):
@@ -196,6 +196,8 @@ def explain(
     breakpoints inside a mod would show.
     """
     traced = traced_from(score_mod, mask_mod, program)
+    if at is not None and is_torch(query):
+        query, key, value = (t.detach().cpu() for t in (query, key, value))
     inputs = _input_views(query, key, value)
     if at is None:
         _, outputs = _output_views(query, inputs, False, False)
@@ -204,4 +206,4 @@ def explain(
     score = _core.score_between(inputs[0], inputs[1], tuple(at))
     if scale is not None:
         score *= scale * inputs[0].shape[3] ** 0.5
-    return traced.program.values_at(score, tuple(at))
+    return on_host(traced.program).values_at(score, tuple(at))

@@ -10,7 +10,7 @@ from torch.autograd import forward_ad as _forward_mode
 
 from .. import _core, _engine
 from .._attention import Result, traced_from
-from .._error import InvalidArgumentError
+from .._error import InvalidArgumentError, UnsupportedError
 from . import _ops
 from ._autograd import Call, apply_attention
 from ._run import block_lists, run_forward
@@ -41,13 +41,20 @@ def autocast(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
 
 
 def watched() -> bool:
-    """Whether a dispatch or function mode, or forward-mode differentiation, looks at operations."""
+    """Whether a dispatch or function mode looks at operations."""
     return (
         _dispatch_modes is None
         or _dispatch_modes() != 0
         or _function_mode()
-        or _forward_mode._current_level >= 0
     )
+
+
+def _refuse_tangents(tensors: Any) -> None:
+    if any(_forward_mode.unpack_dual(t).tangent is not None for t in tensors):
+        raise UnsupportedError(
+            "attention has no forward-mode derivative", "torch.autograd.forward_ad",
+            "reverse mode: backward() or torch.autograd.grad", "a dual tensor",
+        )
 
 
 def numbers_of(program: Any) -> tuple[list[int], list[float]]:
@@ -74,6 +81,8 @@ def call(
         grad = grad and any(t.requires_grad for t in (*operands, *captures))
     elif grad:
         grad = query.requires_grad or key.requires_grad or value.requires_grad
+    if _forward_mode._current_level >= 0:
+        _refuse_tangents((*operands, *captures))
     if engine is None and (watched() or not _core.are_plain_tensors((*operands, *captures))):
         integers, reals = numbers_of(program)
         return torch.ops.tilewright.forward(
