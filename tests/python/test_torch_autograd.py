@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from dense_torch import dense
 from torch.utils.checkpoint import checkpoint
 
 import tilewright as tw
@@ -12,19 +13,6 @@ def operands(S=40, KV=None, D=16, H=4, Hkv=2, dtype=torch.float64):
     KV = KV or S
     make = lambda *shape: torch.randn(*shape, dtype=dtype, requires_grad=True)  # noqa: E731
     return make(2, H, S, D), make(2, Hkv, KV, D), make(2, Hkv, KV, D)
-
-
-def dense(q, k, v, score=None, mask=None):
-    group = q.size(1) // k.size(1)
-    k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
-    s = q @ k.mT / q.size(-1) ** 0.5
-    b, h, i, j = (torch.arange(n).reshape([-1 if a == x else 1 for a in range(4)]) for x, n in enumerate(s.shape))
-    if score is not None:
-        s = score(s, b, h, i, j)
-    if mask is not None:
-        s = s.masked_fill(~mask(b, h, i, j), -torch.inf)
-    lse = s.logsumexp(-1)
-    return (s - lse[..., None]).exp().nan_to_num(0.0) @ v, lse
 
 
 def gradients(outputs, inputs, weights):

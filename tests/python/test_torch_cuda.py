@@ -1,5 +1,6 @@
 """tilewright.torch on a GPU: streams, captured tensors, gradients, graphs. Skipped without one."""
 
+import dense_torch
 import pytest
 import torch
 
@@ -16,21 +17,9 @@ def operands(S=256, KV=None, B=2, H=4, Hkv=4, D=64, dtype=torch.bfloat16, grad=F
     return make(B, H, S, D), make(B, Hkv, KV or S, D), make(B, Hkv, KV or S, D)
 
 
-def dense(q, k, v, score=None, mask=None):
+def dense(q, k, v, *mods):
     """out and lse in fp64."""
-    q, k, v = (t.double() for t in (q, k, v))
-    group = q.size(1) // k.size(1)
-    k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
-    s = q @ k.mT / q.size(-1) ** 0.5
-    places = [
-        torch.arange(n, device=q.device).reshape([-1 if a == x else 1 for a in range(4)]) for x, n in enumerate(s.shape)
-    ]
-    if score is not None:
-        s = score(s, *places)
-    if mask is not None:
-        s = s.masked_fill(~mask(*places), -torch.inf)
-    lse = s.logsumexp(-1)
-    return (s - lse[..., None]).exp().nan_to_num(0.0) @ v, lse
+    return dense_torch.dense(q.double(), k.double(), v.double(), *mods)
 
 
 def close(got, want, eps=2e-2):

@@ -283,17 +283,6 @@ def test_cu_seqlens_are_sequences_of_their_own():
     assert (out[:, :, 120:] == 0).all() and torch.isneginf(aux.lse[:, :, 120:]).all()
 
 
-def test_autocast_and_inference_mode():
-    q, k, v = operands()
-    with torch.autocast("cpu", torch.bfloat16):
-        got = flex_attention(q, k, v)
-    want = flex_attention(*(t.bfloat16() for t in (q, k, v)))
-    assert torch.equal(got, want)
-    with torch.inference_mode():
-        fresh = operands()
-        assert flex_attention(*fresh).is_inference()
-
-
 def test_cuda_tensors_need_a_backend():
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
