@@ -222,13 +222,12 @@ def test_C141_C147_lse_and_maxima():
 
 
 def test_C143_merging_with_nothing():
-    out, lse = torch.randn(1, 2, 8, 4), torch.randn(1, 2, 8)
-    nothing = torch.zeros_like(out), torch.full_like(lse, -math.inf)
-    into = torch.empty_like(out), torch.empty_like(lse)
-    tw.merge_partials((out, lse), nothing, into)
-    assert torch.equal(into[0], out) and torch.equal(into[1], lse)
-    tw.merge_partials(nothing, nothing, into)
-    assert (into[0] == 0).all() and torch.isneginf(into[1]).all()
+    some = tw.Result(torch.randn(1, 2, 8, 4), torch.randn(1, 2, 8))
+    nothing = tw.Result(torch.zeros(1, 2, 8, 4), torch.full((1, 2, 8), -math.inf))
+    merged = tw.merge_partials(some, nothing)
+    assert torch.equal(merged.out, some.out) and torch.equal(merged.lse, some.lse)
+    merged = tw.merge_partials(nothing, nothing)
+    assert (merged.out == 0).all() and torch.isneginf(merged.lse).all()
 
 
 def test_C145_sinks_by_lse():
