@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "backends/cuda/launch/backward_params.h"
+#include "backends/cuda/launch/capture_params.h"
 #include "backends/cuda/launch/forward_params.h"
 #include "backends/cuda/nvrtc/nvrtc_search.h"
 #include "backends/cuda/sources/kernel_sources.h"
@@ -96,6 +97,22 @@ std::string backward_text() {
          std::to_string(static_cast<int>(DType::kBF16)) + ");\n";
 }
 
+std::string capture_text() {
+  using Params = params::Captures;
+  using Finish = params::CaptureFinish;
+  const std::string type = "CaptureParams", finish = "CaptureFinishParams";
+  return "#include \"attention/capture_params.cuh\"\n"
+         "#include \"attention/capture_finish.cuh\"\n" +
+         size_assertion(type, sizeof(Params)) + size_assertion(finish, sizeof(Finish)) +
+         assertion(type, "error", offsetof(Params, error)) +
+         assertion(type, "d_out_strides.column", offsetof(Params, d_out_strides.column)) +
+         assertion(type, "target[15].copy_floats", offsetof(Params, target[15].copy_floats)) +
+         assertion(type, "schedule.chunk_keys", offsetof(Params, schedule.chunk_keys)) +
+         assertion(type, "stream_rows", offsetof(Params, stream_rows)) +
+         assertion(finish, "stride", offsetof(Finish, stride)) +
+         assertion(finish, "kind", offsetof(Finish, kind));
+}
+
 class KernelStructs : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
@@ -111,8 +128,10 @@ TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, KernelStructs,
-                         ::testing::Values(hopper_text(), portable_text(), backward_text()),
+                         ::testing::Values(hopper_text(), portable_text(), backward_text(),
+                                           capture_text()),
                          [](const auto& info) {
+                           if (info.index == 3) return "Captures";
                            if (info.index == 2) return "Backward";
                            return info.index == 0 ? "Hopper" : "Portable";
                          });

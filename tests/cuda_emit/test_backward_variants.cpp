@@ -70,6 +70,19 @@ std::string assertions(const cuda::BackwardRow& row, const Problem& problem) {
       row.key_sum_floats(problem.value_dim));
 }
 
+std::string capture_assertions(const cuda::BackwardSource& source) {
+  if (source.capture_targets.empty()) return {};
+  return fmt::format(
+      "namespace tilewright::cuda {{\n"
+      "using CapturesPlanned = CaptureLayout<EmittedCaptureVariant>;\n"
+      "static_assert(CapturesPlanned::kBytes == {});\n"
+      "static_assert(CapturesPlanned::kThreads == {});\n"
+      "static_assert(CapturesPlanned::kKeyTile == {});\n"
+      "}}  // namespace tilewright::cuda\n",
+      source.capture_shape.shared_bytes, source.capture_shape.threads(),
+      cuda::CaptureShape::kKeyTile);
+}
+
 class BackwardVariants : public ::testing::TestWithParam<VariantLine> {};
 
 TEST_P(BackwardVariants, CompileAsPlanned) {
@@ -86,7 +99,10 @@ TEST_P(BackwardVariants, CompileAsPlanned) {
                               11);
   const Program program = program_of(line, context);
   const Problem problem = problem_of_line(line);
-  const ir::Derivative derivative = ir::differentiate(program.structure(), {});
+  ir::DerivativeRequest wanted;
+  for (const ir::CaptureSlot& slot : program.structure().captures())
+    wanted.captures.push_back(line.has("captures") && is_floating(slot.dtype));
+  const ir::Derivative derivative = ir::differentiate(program.structure(), wanted);
   const analyse::StructureFacts facts = analyse::structure_facts(*derivative.program);
   const cuda::BackwardRow row = row_of(line, program, problem);
   const plan::Plan plan;
@@ -105,11 +121,12 @@ TEST_P(BackwardVariants, CompileAsPlanned) {
       row);
   const cuda::CompileTarget target =
       cuda::compile_target(*nvrtc(), cuda::DeviceFacts(), cuda::Family::kHopper);
-  const cuda::CompileResult compiled = nvrtc()->compile(
-      {.file_name = "variant.cu",
-       .text = cuda::KernelSources("").inlined(source.text + assertions(row, problem)),
-       .options = target.options,
-       .to_ptx = target.to_ptx});
+  const cuda::CompileResult compiled =
+      nvrtc()->compile({.file_name = "variant.cu",
+                        .text = cuda::KernelSources("").inlined(
+                            source.text + assertions(row, problem) + capture_assertions(source)),
+                        .options = target.options,
+                        .to_ptx = target.to_ptx});
   ASSERT_TRUE(compiled.succeeded) << compiled.log;
   const cuda::KernelUsage usage = cuda::usage_from_log(source.kernel_name, compiled.log);
   RecordProperty("spill_store_bytes", usage.spill_store_bytes);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gradient/every_subscript.h"
+#include "support/every_subscript.h"
 #include "support/backward.h"
 #include "support/targets.h"
 

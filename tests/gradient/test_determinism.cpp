@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "engine/calls.h"
-#include "gradient/every_subscript.h"
+#include "support/every_subscript.h"
 #include "support/backward.h"
 #include "support/comparison.h"
 

@@ -112,6 +112,25 @@ __device__ __forceinline__ Place<Int> locate(const Capture<Stored, kRank>& tenso
   return place;
 }
 
+/// Of a step into `axis`: the number of the element among all, row-major; -1 outside the tensor.
+template <class Int, class Stored, int kRank, class Written>
+__device__ __forceinline__ void number_along(i64& number, const Capture<Stored, kRank>& tensor,
+                                             int axis, Written written) {
+  const Int extent = narrowed<Int>(tensor.extent[axis]);
+  const Int index = wrapped(written, extent);
+  const bool inside = number >= 0 && is_inside(index, extent);
+  number = inside ? number * tensor.extent[axis] + index : -1;
+}
+
+template <class Int, class Stored, int kRank, class... Written>
+__device__ __forceinline__ i64 number_of(const Capture<Stored, kRank>& tensor,
+                                         Written... subscripts) {
+  i64 number = 0;
+  int axis = 0;
+  (number_along<Int>(number, tensor, axis++, subscripts), ...);
+  return number;
+}
+
 /// The element, or 0 where it is dead or lies outside.
 template <class Value, class Int, class Stored, int kRank, class... Written>
 __device__ __forceinline__ Value element(const Capture<Stored, kRank>& tensor, bool live,

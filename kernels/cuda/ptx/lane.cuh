@@ -86,6 +86,13 @@ __device__ __forceinline__ bool any(bool predicate) {
   return result != 0;
 }
 
+/// The lanes that hold the same value, this one among them. PTX ISA: "match.sync".
+__device__ __forceinline__ u32 lanes_with(u32 value) {
+  u32 lanes;
+  asm volatile("match.any.sync.b32 %0, %1, 0xffffffff;" : "=r"(lanes) : "r"(value));
+  return lanes;
+}
+
 __device__ __forceinline__ void sync_warp() {
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }

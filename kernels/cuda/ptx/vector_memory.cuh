@@ -47,6 +47,10 @@ __device__ __forceinline__ void store(float* to, Floats4 values) {
                : "memory");
 }
 
+__device__ __forceinline__ void add_in_memory(float* to, float value) {
+  asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(to), "f"(value) : "memory");
+}
+
 /// Adds to four neighbours where they lie; nothing comes back.
 __device__ __forceinline__ void add_in_memory(float* to, Floats4 values) {
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(values.x),

@@ -216,13 +216,15 @@ class CudaBackend final : public backends::Backend {
                                                         const backends::Binary& binary) const {
     const BackwardRow row = backward_row_of(request);
     BackwardSource source = emit_backward(request, row);
-    BackwardKernelParts parts{.row = row,
-                              .kernel_name = std::move(source.kernel_name),
-                              .shared_bytes = backward_shared_bytes(row, request.problem),
-                              .pyramids = std::move(source.pyramids),
-                              .ordered = request.variant.ordered,
-                              .reports = request.variant.reports,
-                              .captures = capture_names(request.program)};
+    BackwardKernelParts parts{
+        .row = row,
+        .kernel_name = std::move(source.kernel_name),
+        .shared_bytes = backward_shared_bytes(row, request.problem),
+        .pyramids = std::move(source.pyramids),
+        .capturing = {.targets = std::move(source.capture_targets), .shape = source.capture_shape},
+        .ordered = request.variant.ordered,
+        .reports = request.variant.reports,
+        .captures = capture_names(request.program)};
     auto kernel = std::make_shared<const CudaBackwardKernel>(
         runtime_->gpu(request.problem.device.ordinal), binary, std::move(parts), request.program);
     if (request.variant.reports) remember(kernel);

@@ -5,6 +5,7 @@
 #include "backends/cuda/device/context_scope.h"
 #include "backends/cuda/device/workspace.h"
 #include "backends/cuda/emit/backward_text.h"
+#include "backends/cuda/emit/capture_text.h"
 #include "backends/cuda/launch/hopper_launch.h"
 #include "backends/cuda/launch/pyramid_launch.h"
 #include "base/check.h"
@@ -76,6 +77,13 @@ void CudaBackwardKernel::load(const backends::Binary& binary) {
   finish_query_ = function(kFinishQuerySuffix);
   finish_key_ = function(kFinishKeySuffix);
   finish_value_ = function(kFinishValueSuffix);
+  finish_capture_ = function(kCaptureFinishSuffix);
+  if (!parts_.capturing.targets.empty()) {
+    capture_gradients_ = function(kCaptureSuffix);
+    driver.check(driver.function_set(capture_gradients_, kSharedBytesAttribute,
+                                     static_cast<int>(parts_.capturing.shape.shared_bytes)),
+                 "cuFuncSetAttribute", parts_.kernel_name);
+  }
   if (!parts_.pyramids.empty()) pyramid_ = function(pyramid_kernel_name(""));
   driver.check(
       driver.function_set(main_, kSharedBytesAttribute, static_cast<int>(parts_.shared_bytes)),
@@ -100,7 +108,8 @@ std::size_t CudaBackwardKernel::workspace_bytes(const Program& program,
   for (const PyramidRequest& request : parts_.pyramids)
     bytes +=
         pyramid_bytes(pyramid_shape(program.bindings().captures[request.capture], request.axis));
-  return bytes;
+  return bytes +
+         capture_cut(parts_.capturing, program, problem, gpu_->facts().multiprocessors).bytes;
 }
 
 std::size_t CudaBackwardKernel::launch(const backends::Launch&) const {
@@ -150,6 +159,7 @@ void CudaBackwardKernel::enqueue(const backends::BackwardLaunch& launch,
   call.pyramids = pyramids;
   if (call.cut.items != 0) call.site.counters = counters_for(forward_site);
   enqueue_main(call);
+  enqueue_captures(call, workspace);
   enqueue_finish(call, finish_query_, finish_query(call.site, call.cut, call.space));
   enqueue_finish(call, finish_key_, finish_key(call.site, call.cut, call.space));
   enqueue_finish(call, finish_value_, finish_value(call.site, call.cut, call.space));
@@ -166,14 +176,7 @@ void CudaBackwardKernel::enqueue_main(const Call& call) const {
   if (call.cut.items == 0) return;
   params::HopperBackward params{};
   fill_backward(call.site, call.cut, call.space, params);
-  std::vector<std::byte> block(block_.bytes());
-  pack(block_,
-       {.program = *call.site.launch.derivative.program,
-        .bindings = call.site.launch.program.bindings(),
-        .problem = problem,
-        .error = reinterpret_cast<void*>(call.site.error),
-        .pyramids = call.pyramids},
-       block);
+  std::vector<std::byte> block = block_of(call);
   void* arguments[] = {&params, block.data()};
   const std::int64_t most = gpu_->facts().multiprocessors;
   call.enqueue(main_,
@@ -181,6 +184,55 @@ void CudaBackwardKernel::enqueue_main(const Call& call) const {
                 .threads = static_cast<unsigned>(parts_.row.threads),
                 .shared_bytes = parts_.shared_bytes},
                arguments, parts_.kernel_name.c_str());
+}
+
+std::vector<std::byte> CudaBackwardKernel::block_of(const Call& call) const {
+  std::vector<std::byte> block(block_.bytes());
+  pack(block_,
+       {.program = *call.site.launch.derivative.program,
+        .bindings = call.site.launch.program.bindings(),
+        .problem = call.site.launch.problem,
+        .error = reinterpret_cast<void*>(call.site.error),
+        .pyramids = call.pyramids},
+       block);
+  return block;
+}
+
+void CudaBackwardKernel::enqueue_captures(const Call& call, Workspace& workspace) const {
+  const backends::BackwardLaunch& launch = call.site.launch;
+  if (launch.outputs.captures.empty()) return;
+  const CaptureCut cut =
+      capture_cut(parts_.capturing, launch.program, launch.problem, gpu_->facts().multiprocessors);
+  const DeviceAddress sums = cut.bytes != 0 ? workspace.take(cut.bytes) : 0;
+  if (sums != 0) enqueue_capture_sums(call, cut, sums);
+  for (const auto& [name, gradient] : launch.outputs.captures) {
+    const CaptureCut::Target* found = nullptr;
+    for (std::size_t n = 0; n < cut.targets.size(); ++n)
+      if (parts_.captures[parts_.capturing.targets[n].capture] == name) found = &cut.targets[n];
+    params::CaptureFinish params = capture_finish_params(gradient, found, sums);
+    void* arguments[] = {&params};
+    if (params.elements != 0)
+      call.enqueue(finish_capture_,
+                   {.count = capture_finish_blocks(params), .threads = kFinishThreads}, arguments,
+                   name.c_str());
+  }
+}
+
+void CudaBackwardKernel::enqueue_capture_sums(const Call& call, const CaptureCut& cut,
+                                              DeviceAddress sums) const {
+  const Driver& driver = gpu_->driver();
+  driver.check(driver.set_words_async(sums, 0, cut.bytes / 4, call.stream), "cuMemsetD32Async",
+               "sums of captured gradients");
+  if (call.cut.items == 0 || call.cut.q_tiles == 0) return;
+  params::Captures params = capture_params(call.site, call.cut, call.space, cut, sums);
+  std::vector<std::byte> block = block_of(call);
+  void* arguments[] = {&params, block.data()};
+  const CaptureShape& shape = parts_.capturing.shape;
+  call.enqueue(capture_gradients_,
+               {.count = cut.schedule.blocks,
+                .threads = static_cast<unsigned>(shape.threads()),
+                .shared_bytes = shape.shared_bytes},
+               arguments, "captured gradients");
 }
 
 void CudaBackwardKernel::enqueue_finish(const Call& call, FunctionHandle function,

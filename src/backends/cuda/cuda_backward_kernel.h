@@ -8,6 +8,7 @@
 #include "backends/cuda/device/fault_record.h"
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/launch/backward_launch.h"
+#include "backends/cuda/launch/capture_launch.h"
 #include "backends/cuda/parameter_block.h"
 #include "backends/cuda/reporting_kernel.h"
 
@@ -19,6 +20,7 @@ struct BackwardKernelParts {
   std::string kernel_name;
   std::int64_t shared_bytes = 0;
   std::vector<PyramidRequest> pyramids;
+  CaptureKernelPlan capturing;
   bool ordered = false;
   bool reports = false;  ///< checked mode
   std::vector<std::string> captures;
@@ -43,6 +45,9 @@ class CudaBackwardKernel final : public ReportingKernel {
   FunctionHandle function(const std::string& suffix) const;
   void enqueue(const backends::BackwardLaunch& launch, class Workspace& workspace) const;
   void enqueue_main(const Call& call) const;
+  std::vector<std::byte> block_of(const Call& call) const;
+  void enqueue_capture_sums(const Call& call, const CaptureCut& cut, DeviceAddress sums) const;
+  void enqueue_captures(const Call& call, Workspace& workspace) const;
   void enqueue_finish(const Call& call, FunctionHandle function, Finish finish) const;
 
   std::shared_ptr<Gpu> gpu_;
@@ -52,6 +57,8 @@ class CudaBackwardKernel final : public ReportingKernel {
   FunctionHandle prepare_ = nullptr;
   FunctionHandle main_ = nullptr;
   FunctionHandle finish_query_ = nullptr, finish_key_ = nullptr, finish_value_ = nullptr;
+  FunctionHandle capture_gradients_ = nullptr;  ///< null where no load has a derivative
+  FunctionHandle finish_capture_ = nullptr;
   FunctionHandle pyramid_ = nullptr;     ///< null where no table decides tiles
   std::unique_ptr<FaultRecord> faults_;  ///< in checked mode
 };

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "backends/cuda/emit/capture_text.h"
 #include "backends/cuda/emit/mods_text.h"
 #include "base/check.h"
 
@@ -122,12 +123,20 @@ BackwardSource emit_backward(const backends::EmitRequest& request, const Backwar
   const char* const suffixes[] = {kFinishQuerySuffix, kFinishKeySuffix, kFinishValueSuffix};
   BackwardSource source;
   source.kernel_name = kernel_name(request, row, mods);
-  source.text = includes(request, row) + "\nnamespace tilewright::cuda {\n\n" + mods.text + "\n" +
-                mods.gradient + "\n" + variant(request, row);
+  const bool has_captures = !mods.captures.loads.empty();
+  source.capture_shape =
+      capture_shape(problem, request.variant.ordered && mods.captures.has_gathers());
+  source.text = includes(request, row) + kCaptureIncludes + "\nnamespace tilewright::cuda {\n\n" +
+                mods.text + "\n" + mods.gradient + "\n" + variant(request, row);
   for (const FinishShape& shape : shapes) source.text += finish_variant(problem, shape);
+  if (has_captures)
+    source.text += mods.captured + capture_variant_text(problem, source.capture_shape);
   source.text += "\n}  // namespace tilewright::cuda\n\n" + main_kernels(source.kernel_name, row);
   for (std::size_t i = 0; i < 3; ++i)
     source.text += finish_kernel(source.kernel_name + suffixes[i], shapes[i]);
+  source.text += capture_finish_text(source.kernel_name);
+  if (has_captures) source.text += capture_kernels_text(source.kernel_name, source.capture_shape);
+  source.capture_targets = std::move(mods.captures.targets);
   source.pyramids = std::move(mods.pyramids);
   return source;
 }

@@ -5,6 +5,8 @@
 
 #include "backends/contract/backend.h"
 #include "backends/cuda/backward_rows.h"
+#include "backends/cuda/capture_shape.h"
+#include "backends/cuda/emit/capture_plan.h"
 #include "backends/cuda/parameter_block.h"
 
 namespace tilewright::cuda {
@@ -15,6 +17,8 @@ struct BackwardSource {
   std::string kernel_name;
   std::string text;
   std::vector<PyramidRequest> pyramids;
+  std::vector<CaptureTargetPlan> capture_targets;
+  CaptureShape capture_shape;
 };
 
 inline constexpr const char* kPrepareSuffix = "_prepare";

@@ -160,6 +160,16 @@ std::string Body::subscript(NodeId load, NodeId id) {
                         : fmt::format("{}({})", type, written);
 }
 
+std::string Body::place(NodeId load) {
+  const auto operands = plan_.program.operands(load);
+  std::string text =
+      fmt::format("mods::number_of<{}>(bindings.c{}", load >= plan_.first_appended ? "i64" : "Int",
+                  plan_.program.node(load).payload);
+  for (std::size_t axis = 0; axis + 1 < operands.size(); ++axis)
+    text += ", " + subscript(load, operands[axis]);
+  return text + ")";
+}
+
 std::string Body::load(NodeId id) {
   const auto operands = plan_.program.operands(id);
   const auto slot = plan_.program.node(id).payload;

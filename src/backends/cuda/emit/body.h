@@ -34,6 +34,9 @@ class Body {
   /// The value as score_mod's arithmetic takes it: fp32.
   std::string score_value(ir::NodeId id);
 
+  /// The number of the element that a load reads, row-major; -1 outside its tensor.
+  std::string place(ir::NodeId load);
+
   bool knows(ir::NodeId id) const { return known_.contains(id); }
   /// Says how a node that is not known yet is computed.
   void define(ir::NodeId id, const std::string& expression);

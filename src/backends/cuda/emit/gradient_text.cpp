@@ -14,6 +14,15 @@ using ir::Op;
 
 namespace {
 
+/// Names that the mods' own functions use.
+constexpr const char* kAliases =
+    "  using Bindings = EmittedMods::Bindings;\n"
+    "  using Int = EmittedMods::Int;\n"
+    "  using I = EmittedMods::I;\n"
+    "  using W = EmittedMods::W;\n"
+    "  using M = EmittedMods::M;\n"
+    "  using S = EmittedMods::S;\n";
+
 /// What a function of a pair calls its surroundings.
 Surroundings at_pair(const char* key) {
   Surroundings around{.scope = Scope::kScore};
@@ -60,14 +69,7 @@ PairValue value_at_pair(const NodePlan& plan, NodeId id) {
 
 std::string gradient_text(const NodePlan& plan, const ir::Derivative& derivative) {
   const bool is_additive = derivative.d_score && is_one(plan.program.node(*derivative.d_score));
-  std::string text =
-      "struct EmittedGradient : IdentityGradient {\n"
-      "  using Bindings = EmittedMods::Bindings;\n"
-      "  using Int = EmittedMods::Int;\n"
-      "  using I = EmittedMods::I;\n"
-      "  using W = EmittedMods::W;\n"
-      "  using M = EmittedMods::M;\n"
-      "  using S = EmittedMods::S;\n";
+  std::string text = std::string("struct EmittedGradient : IdentityGradient {\n") + kAliases;
   text += fmt::format("  static constexpr bool kHasScoreGradient = {};\n", !is_additive);
   if (is_additive) return text + "};\n";
   PairValue factor{.statements = {}, .value = "0.0f"};
@@ -80,6 +82,64 @@ std::string gradient_text(const NodePlan& plan, const ir::Derivative& derivative
                     "    [[maybe_unused]] const float score = at.product * at.scale;\n"
                     "{}    return gradient.d_modified * {};\n  }}\n}};\n",
                     factor.statements, factor.value);
+}
+
+namespace {
+
+constexpr const char* kScopeNames[] = {"kHead", "kRow", "kColumn", "kDiagonal", "kPair"};
+
+std::string factor_function(const NodePlan& plan, std::size_t n, const CaptureLoadPlan& load) {
+  const PairValue factor = value_at_pair(plan, load.factor);
+  return fmt::format(
+      "  static __device__ __forceinline__ float factor(\n"
+      "      LoadNumber<{}>, const Bindings& bindings, const ScoreSite<EmittedMods>& at) {{\n"
+      "    [[maybe_unused]] const float score = at.product * at.scale;\n"
+      "{}    return {};\n  }}\n",
+      n, factor.statements, factor.value);
+}
+
+std::string place_function(const NodePlan& plan, std::size_t n, const CaptureLoadPlan& load) {
+  const bool of_pair = load.scope == PlaceScope::kPair;
+  Surroundings around = at_pair("at.pair.j");
+  if (!of_pair) {
+    around = {.head = "head."};
+    around.scope = load.scope == PlaceScope::kColumn     ? Scope::kColumn
+                   : load.scope == PlaceScope::kDiagonal ? Scope::kDiagonal
+                                                         : Scope::kRow;
+    around.query = load.scope == PlaceScope::kColumn ? "" : "at";
+    around.key = load.scope == PlaceScope::kColumn ? "at" : "";
+    around.query_is_diagonal = load.scope == PlaceScope::kDiagonal;
+  }
+  around.batch_index = "numbers.b";
+  around.head_index = "numbers.h";
+  Body body(plan, around);
+  const std::string place = body.place(load.load);
+  return fmt::format(
+      "  static __device__ __forceinline__ i64 place(\n"
+      "      LoadNumber<{}>, const Bindings& bindings, {}, HeadNumbers numbers{}) {{\n"
+      "{}    return {};\n  }}\n",
+      n, of_pair ? "const ScoreSite<EmittedMods>& at" : "const Head& head",
+      of_pair ? "" : ", i32 at", body.text(), place);
+}
+
+}  // namespace
+
+std::string captures_text(const NodePlan& plan, const std::vector<CaptureLoadPlan>& loads) {
+  std::string table, functions;
+  for (std::size_t n = 0; n < loads.size(); ++n) {
+    table += fmt::format("{}{{{}, PlaceScope::{}, {}}}", n == 0 ? "" : ", ", loads[n].target,
+                         kScopeNames[static_cast<int>(loads[n].scope)],
+                         loads[n].distinct ? "true" : "false");
+    functions += factor_function(plan, n, loads[n]) + place_function(plan, n, loads[n]);
+  }
+  return fmt::format(
+      "struct EmittedCaptures {{\n{}"
+      "  using Head = EmittedMods::Head;\n"
+      "  static constexpr int kLoads = {};\n"
+      "  static constexpr __device__ CaptureLoad load(int n) {{\n"
+      "    constexpr CaptureLoad all[] = {{{}}};\n"
+      "    return all[n];\n  }}\n{}}};\n",
+      kAliases, loads.size(), table, functions);
 }
 
 }  // namespace tilewright::cuda

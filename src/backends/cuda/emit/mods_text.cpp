@@ -30,12 +30,18 @@ class ModsWriter {
     result_.has_score = plan_.has_score();
     result_.text = "struct EmittedMods : IdentityMods {\n" + aliases() + bindings() + structs() +
                    constants() + functions + ranges + "};\n";
-    if (request_.derivative != nullptr)
-      result_.gradient = gradient_text(plan_, *request_.derivative);
+    if (request_.derivative != nullptr) add_derivatives(*request_.derivative);
     return std::move(result_);
   }
 
  private:
+  void add_derivatives(const ir::Derivative& derivative) {
+    result_.gradient = gradient_text(plan_, derivative);
+    result_.captures = plan_captures(plan_, derivative);
+    if (!result_.captures.loads.empty())
+      result_.captured = captures_text(plan_, result_.captures.loads);
+  }
+
   std::string aliases() const {
     const char* real = plan_.program.mask_is_f64() ? "double" : "float";
     return fmt::format(

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/contract/backend.h"
+#include "backends/cuda/emit/capture_plan.h"
 #include "backends/cuda/parameter_block.h"
 
 namespace tilewright::cuda {
@@ -12,6 +13,8 @@ namespace tilewright::cuda {
 struct ModsText {
   std::string text;
   std::string gradient;  ///< `struct EmittedGradient`, where the request has a derivative
+  std::string captured;  ///< `struct EmittedCaptures`, where it has loads
+  CapturePlan captures;
   std::vector<PyramidRequest> pyramids;
   bool has_mask = false;
   bool has_score = false;

@@ -116,12 +116,7 @@ void fill_backward(const BackwardSite& site, const BackwardCut& cut, const Backw
                                       .multiprocessors = site.gpu.facts().multiprocessors,
                                       .uneven = site.launch.program.has_mask_mod()}),
       .parts = static_cast<std::int32_t>(cut.parts)};
-  params.extents = {.batches = static_cast<std::int32_t>(problem.batch),
-                    .query_heads = static_cast<std::int32_t>(problem.query_heads),
-                    .group_heads = static_cast<std::int32_t>(problem.group()),
-                    .kv_batches = static_cast<std::int32_t>(problem.kv_batch),
-                    .query_rows = static_cast<std::int32_t>(problem.q_len),
-                    .kv_rows = static_cast<std::int32_t>(problem.kv_len)};
+  params.extents = extents_of(problem);
   params.q_tiles = static_cast<std::int32_t>(cut.q_tiles);
   const double scale = problem.scale_or_default();
   params.scale = static_cast<float>(scale);

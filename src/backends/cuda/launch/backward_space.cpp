@@ -15,6 +15,15 @@ bool lies_in_vectors(const TensorView& tensor, DType element) noexcept {
   return true;
 }
 
+params::Extents extents_of(const Problem& problem) noexcept {
+  return {.batches = static_cast<std::int32_t>(problem.batch),
+          .query_heads = static_cast<std::int32_t>(problem.query_heads),
+          .group_heads = static_cast<std::int32_t>(problem.group()),
+          .kv_batches = static_cast<std::int32_t>(problem.kv_batch),
+          .query_rows = static_cast<std::int32_t>(problem.q_len),
+          .kv_rows = static_cast<std::int32_t>(problem.kv_len)};
+}
+
 namespace {
 
 constexpr std::size_t kAlignment = 256;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/cuda/backward_rows.h"
+#include "backends/cuda/launch/forward_params.h"
 #include "backends/cuda/launch/launch_site.h"
 
 namespace tilewright::cuda {
@@ -51,6 +52,8 @@ inline std::int64_t streams_of(const Problem& problem) noexcept {
 inline std::int64_t key_heads_of(const Problem& problem) noexcept {
   return problem.kv_batch * problem.kv_heads;
 }
+
+params::Extents extents_of(const Problem& problem) noexcept;
 
 /// Whether rows can be read or written 16 bytes at a time: the element type, columns side by side.
 bool lies_in_vectors(const TensorView& tensor, DType element) noexcept;

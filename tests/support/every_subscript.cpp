@@ -1,4 +1,4 @@
-#include "gradient/every_subscript.h"
+#include "support/every_subscript.h"
 
 namespace tilewright::cases {
 
