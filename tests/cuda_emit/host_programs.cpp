@@ -94,6 +94,18 @@ extern "C" void classes_{0}(const void* block, const void* queries, void* classe
 }}
 )";
 
+constexpr const char* kDerivativeText = R"(
+namespace tilewright::cuda::program_{0} {{
+{1}
+{2}
+}}
+extern "C" void derivatives_{0}(const void* block, const void* queries, void* results, int count) {{
+  using namespace tilewright::cuda;
+  run_derivatives<program_{0}::EmittedMods, program_{0}::EmittedGradient, {3}>(
+      block, static_cast<const PairQuery*>(queries), static_cast<DerivativeResult*>(results), count);
+}}
+)";
+
 }  // namespace
 
 HostBlock::HostBlock(const ir::Program& program, const ir::Bindings& bindings,
@@ -119,6 +131,11 @@ HostBlock::HostBlock(const ir::Program& program, const ir::Bindings& bindings,
 
 std::size_t HostPrograms::add(const cuda::ModsText& mods) {
   text_ += fmt::format(kProgramText, count_, mods.text);
+  if (!mods.gradient.empty())
+    text_ +=
+        fmt::format(kDerivativeText, count_, mods.gradient, mods.captured,
+                    mods.captured.empty() ? std::string("NoCaptures")
+                                          : fmt::format("program_{}::EmittedCaptures", count_));
   return count_++;
 }
 
@@ -155,6 +172,14 @@ std::vector<PairResult> HostPrograms::pairs(std::size_t program, const HostBlock
   std::vector<PairResult> results(queries.size());
   reinterpret_cast<Entry>(symbol("pairs_", program))(block.data(), queries.data(), results.data(),
                                                      static_cast<int>(queries.size()));
+  return results;
+}
+
+std::vector<DerivativeResult> HostPrograms::derivatives(std::size_t program, const HostBlock& block,
+                                                        std::span<const PairQuery> queries) const {
+  std::vector<DerivativeResult> results(queries.size());
+  reinterpret_cast<Entry>(symbol("derivatives_", program))(
+      block.data(), queries.data(), results.data(), static_cast<int>(queries.size()));
   return results;
 }
 

@@ -24,6 +24,12 @@ struct PairResult {
   std::int32_t mask = 0;
   std::int32_t intervals = -1;
 };
+inline constexpr std::size_t kMostLoads = 40;
+struct DerivativeResult {
+  float d_score = 0;
+  float factor[kMostLoads] = {};
+  std::int64_t place[kMostLoads] = {};
+};
 struct TileQuery {
   std::int32_t b = 0, h = 0, q_begin = 0, q_end = 0, kv_begin = 0, kv_end = 0;
 };
@@ -57,6 +63,9 @@ class HostPrograms {
   void build();
   std::vector<PairResult> pairs(std::size_t program, const HostBlock& block,
                                 std::span<const PairQuery> queries) const;
+  /// Of mods that were emitted with a derivative.
+  std::vector<DerivativeResult> derivatives(std::size_t program, const HostBlock& block,
+                                            std::span<const PairQuery> queries) const;
   /// 0 empty, 1 partial, 2 full.
   std::vector<std::int32_t> classes(std::size_t program, const HostBlock& block,
                                     std::span<const TileQuery> queries) const;

@@ -2,6 +2,8 @@
 // that HostPrograms writes; its structs mirror those of host_programs.h.
 #pragma once
 
+#include "attention/backward_mods_contract.cuh"
+#include "attention/capture_contract.cuh"
 #include "mods/emitted_mods.cuh"
 
 namespace tilewright::cuda {
@@ -14,6 +16,12 @@ struct PairResult {
   float exponent;
   i32 mask;       ///< 1: live
   i32 intervals;  ///< 1: inside an interval of its row, 0: in none, -1: the mods have none here
+};
+inline constexpr int kMostLoads = 40;
+struct DerivativeResult {
+  float d_score;  ///< for a dT of 1
+  float factor[kMostLoads];
+  i64 place[kMostLoads];
 };
 struct TileQuery {
   i32 b, h, q_begin, q_end, kv_begin, kv_end;
@@ -68,6 +76,49 @@ void run_tiles(const void* block, const TileQuery* queries, i32* classes, int co
     const auto band = Mods::band(bindings, head, at.q_begin, at.q_end);
     const TileBounds tile = {at.q_begin, at.q_end, at.kv_begin, at.kv_end};
     classes[k] = static_cast<i32>(Mods::classify(bindings, head, band, tile));
+  }
+}
+
+template <class Mods, class Captures, int kLoad>
+void run_loads(const typename Mods::Bindings& bindings, const ScoreSite<Mods>& site,
+               HeadNumbers numbers, DerivativeResult& result) {
+  if constexpr (kLoad < Captures::kLoads) {
+    constexpr PlaceScope scope = Captures::load(kLoad).scope;
+    const LoadNumber<kLoad> load;
+    result.factor[kLoad] = Captures::factor(load, bindings, site);
+    if constexpr (scope == PlaceScope::kPair) {
+      result.place[kLoad] = Captures::place(load, bindings, site, numbers);
+    } else {
+      const i32 at = scope == PlaceScope::kColumn     ? site.pair.j
+                     : scope == PlaceScope::kDiagonal ? site.pair.i - site.pair.j
+                                                      : site.pair.i;
+      result.place[kLoad] = Captures::place(load, bindings, site.head, numbers, at);
+    }
+    run_loads<Mods, Captures, kLoad + 1>(bindings, site, numbers, result);
+  }
+}
+
+template <class Mods, class Gradient, class Captures>
+void run_derivatives(const void* block, const PairQuery* queries, DerivativeResult* results,
+                     int count) {
+  const auto& bindings = *static_cast<const typename Mods::Bindings*>(block);
+  for (int k = 0; k < count; ++k) {
+    const PairQuery& at = queries[k];
+    const auto head = Mods::head(bindings, at.b, at.h);
+    const auto row = Mods::row(bindings, head, at.i);
+    const auto column = Mods::column(bindings, head, at.j);
+    const auto diagonal = Mods::diagonal(bindings, head, at.i - at.j);
+    const i32 first_key = at.j - at.j % 8;
+    const PairIndex pair = {at.i, at.j, first_key, static_cast<float>(at.j - first_key)};
+    const ScoreSite<Mods> site = {
+        at.product, at.scale, at.scale * 1.44269504f, 0.0f, head, row, column, diagonal, pair};
+    float score_log2 = at.product * at.scale * 1.44269504f;
+    if constexpr (Mods::kHasScoreMod) score_log2 = Mods::exponent(bindings, site);
+    results[k].d_score = 1.0f;
+    if constexpr (Gradient::kHasScoreGradient) {
+      results[k].d_score = Gradient::d_score(bindings, {1.0f, score_log2, site});
+    }
+    run_loads<Mods, Captures, 0>(bindings, site, {at.b, at.h}, results[k]);
   }
 }
 
