@@ -15,19 +15,12 @@
 #pragma once
 
 #include "attention/capture_contract.cuh"
+#include "attention/capture_copies.cuh"
 #include "attention/capture_entries.cuh"
 #include "ptx/vector_memory.cuh"
-#include "tile/copy_rows.cuh"
 #include "tile/warp_products.cuh"
 
 namespace tilewright::cuda {
-
-/// A (batch, head) pair against a tile of query rows.
-struct CaptureStream {
-  i32 batch;
-  i32 head;
-  i32 q_begin;
-};
 
 template <class Variant, class Mods, class Captures>
 struct CaptureGradients {
@@ -92,7 +85,7 @@ struct CaptureGradients {
       ptx::sync_block();
       if (!loaded) load_rows(q_end);
       loaded = true;
-      copy_keys(begin, tile_end);
+      copies().keys(begin, tile_end);
       ptx::commit_copies();
       ptx::wait_copies<0>();
       ptx::sync_block();
@@ -101,28 +94,17 @@ struct CaptureGradients {
     }
   }
 
+  __device__ __forceinline__ CaptureCopies<Variant> copies() const {
+    return {params, layout, stream};
+  }
+
   __device__ __forceinline__ i32 query_of(int slot) const {
     return stream.q_begin + static_cast<i32>(warp) * 16 + static_cast<i32>(lane / 4) + 8 * slot;
   }
 
-  template <class Tile>
-  __device__ __forceinline__ void copy(ptx::SharedAddress to, const void* base,
-                                       const TensorStrides& s, CaptureStream at, i32 first,
-                                       i32 rows, i32 columns) const {
-    const i64 offset = at.batch * s.batch + at.head * s.head + first * s.row;
-    const StridedRows from = {static_cast<const unsigned char*>(base) + offset * 2, s.row * 2,
-                              rows};
-    RowCopy<Tile, Layout::kThreads, 16, false>(ptx::thread_in_block()).run(to, from, {2, columns});
-  }
-
   /// What the queries bring: operands, numbers of softmax, values of the mods.
   __device__ __forceinline__ void load_rows(i32 q_end) {
-    copy<typename Layout::QueryTile>(layout.at(Layout::kQueryAt), params.query,
-                                     params.query_strides, stream, stream.q_begin,
-                                     q_end - stream.q_begin, Variant::kHeadDim);
-    copy<typename Layout::GradTile>(layout.at(Layout::kGradAt), params.d_out, params.d_out_strides,
-                                    stream, stream.q_begin, q_end - stream.q_begin,
-                                    Variant::kValueDim);
+    copies().queries(q_end);
     const i64 first = (static_cast<i64>(stream.batch) * params.extents.query_heads + stream.head) *
                       params.stream_rows;
 #pragma unroll
@@ -133,17 +115,6 @@ struct CaptureGradients {
       delta[slot] = exists ? params.delta[first + i] : 0.0f;
       row[slot] = Mods::row(bindings, head, min(i, q_end - 1));
     }
-  }
-
-  __device__ __forceinline__ void copy_keys(i32 begin, i32 end) const {
-    const Extents& x = params.extents;
-    const CaptureStream keys = {x.kv_batches == 1 ? 0 : stream.batch, stream.head / x.group_heads,
-                                0};
-    copy<KeyTile>(layout.at(Layout::kKeyAt), params.key, params.key_strides, keys, begin,
-                  end - begin, Variant::kHeadDim);
-    copy<typename Layout::ValueTile>(layout.at(Layout::kValueAt), params.value,
-                                     params.value_strides, keys, begin, end - begin,
-                                     Variant::kValueDim);
   }
 
   /// Rows of this warp in `rows`, times rows of `keys`.
