@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 preset=${TILEWRIGHT_PRESET:-dev}
 scripts/setup.sh build test
 cmake --preset "$preset" >/dev/null
-cmake --build build --target tilewright_python
+cmake --build build --target tilewright_python >/dev/null
 
 python=.venv-extended/bin/python
 if [ ! -x "$python" ]; then

@@ -11,10 +11,10 @@ raw=$(mktemp -d)
 trap 'rm -rf "$raw"' EXIT
 
 later_python() {
-  local minor
-  for minor in 12 13 14; do
-    if "python3.$minor" -c "import venv" 2>/dev/null; then
-      "python3.$minor" -c 'import sys; print(sys.executable)'
+  local candidate
+  for candidate in python3.12 python3.13 python3.14 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9].*/bin/python3; do
+    if "$candidate" -c 'import sys, venv; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+      "$candidate" -c 'import sys; print(sys.executable)'
       return
     fi
   done

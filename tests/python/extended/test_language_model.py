@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from conftest import folder_of
+from packaged_models import folder_of
 
 PROMPTS = ["The capital of France is", "Once upon a time there was a small river that wanted to"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import folder_of
+from packaged_models import folder_of
 
 SENTENCES = [
     "The cat sat on the mat.",
