@@ -79,11 +79,12 @@ def main():
     parser.add_argument("--library", default=str(root / "build/lib/libtilewright.so"))
     parser.add_argument("--json", help="write JSON lines to this file")
     parser.add_argument("--only", help="one variant")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), help="one dtype")
     parser.add_argument("--head-dim", type=int, help="one head dim")
     arguments = parser.parse_args()
     engine = c_abi.Engine(arguments.library)
     lines = [environment(arguments)]
-    for dtype in (torch.float32, torch.bfloat16):
+    for dtype in (torch.float32, torch.bfloat16) if arguments.dtype is None else (getattr(torch, arguments.dtype),):
         for head_dim in (64, 128) if arguments.head_dim is None else (arguments.head_dim,):
             for variant in VARIANTS if arguments.only is None else (arguments.only,):
                 for row in run_case(engine, variant, dtype, head_dim):

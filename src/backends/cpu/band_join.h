@@ -12,8 +12,8 @@ namespace tilewright::cpu {
 struct Band {
   std::int64_t row_begin;
   std::int64_t rows;
-  std::size_t step;  ///< the next one, in the item's list of steps
-  std::size_t end;
+  std::size_t step;  ///< the first one, in the item's list of steps
+  std::size_t end;   ///< behind the last one that is left
 };
 
 /// Joins neighbouring bands where one product over the keys of both costs less than two products:

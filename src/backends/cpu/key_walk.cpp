@@ -1,13 +1,12 @@
 #include "backends/cpu/key_walk.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace tilewright::cpu {
 
 namespace {
 
-constexpr std::int64_t kNoTile = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNoTile = -1;
 
 }  // namespace
 
@@ -52,12 +51,12 @@ void KeyWalk::repeat_bands(const WorkItem& item) {
 }
 
 std::int64_t KeyWalk::tile_of(const Band& band) const {
-  return band.step == band.end ? kNoTile : steps_[band.step].kv_begin / kv_tile_tokens_;
+  return band.step == band.end ? kNoTile : steps_[band.end - 1].kv_begin / kv_tile_tokens_;
 }
 
 bool KeyWalk::find_tile() {
   tile_ = kNoTile;
-  for (const Band& band : bands_) tile_ = std::min(tile_, tile_of(band));
+  for (const Band& band : bands_) tile_ = std::max(tile_, tile_of(band));
   band_ = 0;
   return tile_ != kNoTile;
 }
@@ -73,12 +72,12 @@ bool KeyWalk::next(RowStep& next) {
     skip();
   }
   Band& first = bands_[band_++];
-  next = {first.row_begin, first.rows, steps_[first.step++]};
+  next = {first.row_begin, first.rows, steps_[--first.end]};
   for (; band_ < bands_.size(); ++band_) {
     Band& band = bands_[band_];
-    if (tile_of(band) != tile_ || steps_[band.step] != next.step) break;
+    if (tile_of(band) != tile_ || steps_[band.end - 1] != next.step) break;
     next.rows += band.rows;
-    ++band.step;
+    --band.end;
   }
   return true;
 }

@@ -15,9 +15,10 @@ struct RowStep {
 };
 
 /// The steps of an item in the order in which they are computed: kv tile by kv tile, so that a
-/// packed tile stays in the cache for all rows. Each query block of the map is a band of rows with
-/// steps of its own; bands are joined where that is cheaper, and adjacent ones that take the same
-/// step take it as one.
+/// packed tile stays in the cache for all rows, and the last tile first: where scores grow towards
+/// the diagonal (ALiBi), the first maximum is then the greatest and no row moves its shift. Each
+/// query block of the map is a band of rows with steps of its own; bands are joined where that is
+/// cheaper, and adjacent ones that take the same step take it as one.
 class KeyWalk {
  public:
   /// Keeps the capacity of its lists from item to item.

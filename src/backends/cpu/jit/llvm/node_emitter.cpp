@@ -16,7 +16,9 @@ NodeEmitter::NodeEmitter(Frame& frame, Domain& domain)
       domain_(domain),
       ops_(frame.b, frame.math, frame.machine, domain.is_mask),
       read_in_columns_(frame.program.size()),
-      read_in_scores_(frame.program.size()) {
+      read_in_scores_(frame.program.size()),
+      depends_on_score_(frame.program.size()),
+      reciprocals_(frame.program.size()) {
   // Either root may be a node of this domain.
   const ir::Roots& roots = frame.program.roots();
   if (roots.score) read_in_scores_[*roots.score] = true;
@@ -31,7 +33,22 @@ NodeEmitter::NodeEmitter(Frame& frame, Domain& domain)
     for (const NodeId operand : frame.program.operands(user)) {
       if (frame.scopes[user] == Scope::kColumn) read_in_columns_[operand] = true;
       if (frame.scopes[user] == Scope::kScore) read_in_scores_[operand] = true;
+      if (depends_on_score_[operand] || frame.program.node(operand).op == Op::kScore)
+        depends_on_score_[user] = true;
     }
+}
+
+bool NodeEmitter::multiplies_by_reciprocal(NodeId id) const {
+  if (domain_.is_mask || frame_.program.node(id).op != Op::div) return false;
+  const auto operands = frame_.program.operands(id);
+  const bool is_score = frame_.program.node(operands[0]).op == Op::kScore;
+  return (is_score || depends_on_score_[operands[0]]) && !depends_on_score_[operands[1]] &&
+         frame_.scopes[operands[1]] <= Scope::kRow;
+}
+
+Value* NodeEmitter::reciprocal_of(NodeId id) {
+  Value* divisor = scalar(id);
+  return frame_.splat(frame_.b.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1), divisor));
 }
 
 void NodeEmitter::emit_scalars(Scope scope) {
@@ -44,6 +61,12 @@ void NodeEmitter::emit_scalars(Scope scope) {
     if (frame_.scopes[id] != scope || frame_.program.node(id).op == Op::kLiteral) continue;
     domain_.table.scalars[id] = emit_node(id, false);
     if (read_in_columns_[id] || read_in_scores_[id]) domain_.table.splats[id] = splat_of(id);
+  }
+  for (NodeId id = 0; id < frame_.program.size(); ++id) {
+    if (!domain_.own[id] || !multiplies_by_reciprocal(id)) continue;
+    const NodeId divisor = frame_.program.operands(id)[1];
+    const bool is_here = frame_.scopes[divisor] == scope;
+    if (is_here && reciprocals_[divisor] == nullptr) reciprocals_[divisor] = reciprocal_of(divisor);
   }
 }
 

@@ -56,12 +56,18 @@ class NodeEmitter {
   /// An integer node for lane 0 as an i64; only for nodes that have a kv_step.
   llvm::Value* at_first_lane(ir::NodeId id);
   bool is_under_mask(ir::NodeId id) const;
+  /// A division of what depends on the score by what its loop does not change: one reciprocal
+  /// serves the loop.
+  bool multiplies_by_reciprocal(ir::NodeId id) const;
+  llvm::Value* reciprocal_of(ir::NodeId id);
 
   Frame& frame_;
   Domain& domain_;
   OpEmitter ops_;
   std::vector<bool> read_in_columns_;  ///< by nodes of column scope
   std::vector<bool> read_in_scores_;   ///< by nodes of score scope, or as a root
+  std::vector<bool> depends_on_score_;
+  std::vector<llvm::Value*> reciprocals_;  ///< splats, of divisors
 };
 
 }  // namespace tilewright::cpu::jit

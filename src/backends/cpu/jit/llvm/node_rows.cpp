@@ -29,6 +29,10 @@ Value* NodeEmitter::live_lanes(NodeId id, bool as_vector) {
 
 Value* NodeEmitter::row(NodeId id, bool as_vector) {
   const Op op = frame_.program.node(id).op;
+  if (as_vector && multiplies_by_reciprocal(id)) {
+    const auto operands = frame_.program.operands(id);
+    return frame_.b.CreateFMul(vector(operands[0]), reciprocals_[operands[1]]);
+  }
   const bool has_guard = ir::row(op).has_guard();
   const auto written = frame_.program.operands(id);
   llvm::SmallVector<Value*, 3> operands;

@@ -48,6 +48,9 @@ class VectorMath {
   llvm::Value* with_sign_of(llvm::Value* magnitude, llvm::Value* sign);
 
  private:
+  /// a / b, at most 1 ulp away, for b between 2^-100 and 2^100 and a finite quotient.
+  llvm::Value* quotient(llvm::Value* a, llvm::Value* b);
+
   struct Reduced {
     llvm::Value* n_biased_bits;  ///< integer whose low bits hold n + bias
     llvm::Value* n;              ///< float
