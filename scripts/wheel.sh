@@ -36,7 +36,7 @@ check() {
 }
 
 if [ "${1:-}" = --from-build ]; then
-  check .venv/bin/python "$(.venv/bin/python scripts/pack_wheel.py build "$raw")"
+  check .venv/bin/python "$(.venv/bin/python scripts/pack_wheel.py build "$raw" | tail -1)"
   exit
 fi
 

@@ -1,6 +1,7 @@
 """tilewright.torch beside torch.compile(flex_attention) and SDPA: what a call costs before, around and in it.
 
 Run: .venv/bin/python bench/python/adoption.py [--device cuda] [--json FILE]
+     ... --caches DIR --phase cold, then the same with --phase warm, appends the two halves to one FILE
 
 Two processes, one after the other: the first starts with empty caches on disk, the second finds what the
 first left there. In each, implementations take turns. Measured:
@@ -167,25 +168,33 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json")
+    parser.add_argument("--caches", help="folder of the caches; a new one otherwise, removed at the end")
+    parser.add_argument("--phase", choices=("cold", "warm"), help="only this half; needs --caches")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         return child(options.device, options.child)
-    found = [json.dumps(environment(options.device))]
-    with tempfile.TemporaryDirectory() as caches:
-        home = {"TILEWRIGHT_CACHE_DIR": f"{caches}/tilewright", "TORCHINDUCTOR_CACHE_DIR": f"{caches}/inductor",
-                "TRITON_CACHE_DIR": f"{caches}/triton"}  # fmt: skip
-        for cache in ("cold", "warm"):
-            command = [sys.executable, __file__, "--child", cache, "--device", options.device]
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **home})
-            for line in process.stdout:
-                print(line, end="", flush=True)
-                found.append(line.strip())
-            if process.wait():
-                sys.exit(process.returncode)
+    with tempfile.TemporaryDirectory() as made:
+        found = [json.dumps(environment(options.device))]
+        for cache in [options.phase] if options.phase else ("cold", "warm"):
+            found += lines_of_process(options.device, cache, options.caches or made)
     if options.json:
-        with open(options.json, "w") as file:
+        with open(options.json, "a") as file:
             file.write("\n".join(found) + "\n")
+
+
+def lines_of_process(device, cache, caches):
+    home = {"TILEWRIGHT_CACHE_DIR": f"{caches}/tilewright", "TORCHINDUCTOR_CACHE_DIR": f"{caches}/inductor",
+            "TRITON_CACHE_DIR": f"{caches}/triton"}  # fmt: skip
+    command = [sys.executable, __file__, "--child", cache, "--device", device]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **home})
+    found = []
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        found.append(line.strip())
+    if process.wait():
+        sys.exit(process.returncode)
+    return found
 
 
 if __name__ == "__main__":

@@ -198,7 +198,7 @@ void merge(const nb::tuple& a, const nb::tuple& b, const nb::tuple& into) {
   const auto part = [&](const nb::tuple& operands) {
     return ForwardOutputs{.out = views.required(operands[0], "out"),
                           .lse = views.optional(operands[1], "lse"),
-                          .max_scores = {}};
+                          .max_scores = views.optional(operands[2], "max_scores")};
   };
   merge_partials(part(a), part(b), part(into));
 }

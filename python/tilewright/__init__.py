@@ -2,7 +2,7 @@
 
 from . import masks, scores
 from ._attention import Prepared, Result, attention, explain, prepare
-from ._core import BlockLists, Bool, Engine, Index, Number, Program, Score, Value, merge_partials, targets
+from ._core import BlockLists, Bool, Engine, Index, Number, Program, Score, Value, targets
 from ._core import __version__ as __version__
 from ._engine import configure, engine, stats
 from ._error import (
@@ -17,6 +17,7 @@ from ._error import (
     TraceError,
     UnsupportedError,
 )
+from ._merging import merge_partials
 from ._operands import Capture, capture
 from ._parse import parse
 from ._pictures import Mask, mask, score_map

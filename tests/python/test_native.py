@@ -249,14 +249,16 @@ def test_errors_name_what_where_expected_got(rng):
 
 def test_merge_partials(rng):
     q, k, v = operands(rng, kv_len=64)
-    parts = [
-        tw.attention(q, k[:, :, part], v[:, :, part], return_lse=True) for part in (slice(0, 30), slice(30, 64))
-    ]
-    out, lse = np.empty_like(parts[0].out), np.empty_like(parts[0].lse)
-    from tilewright._tensors import view_of
-
-    tw.merge_partials(*((view_of(p.out), view_of(p.lse), None) for p in parts), (view_of(out), view_of(lse), None))
-    np.testing.assert_allclose(out, tw.attention(q, k, v), atol=1e-5)
+    cut = (slice(0, 30), slice(30, 33), slice(33, 64))
+    options = {"return_lse": True, "return_max_scores": True}
+    parts = [tw.attention(q, k[:, :, part], v[:, :, part], **options) for part in cut]
+    merged, whole = tw.merge_partials(*parts), tw.attention(q, k, v, **options)
+    for got, want in zip(merged, whole):
+        np.testing.assert_allclose(got, want, atol=1e-5)
+    nothing = tw.attention(q, k, v, mask_mod=lambda b, h, i, j: j < 0, return_lse=True)
+    assert np.array_equal(tw.merge_partials(nothing, whole).out, whole.out)
+    with pytest.raises(tw.InvalidArgumentError, match="return_lse"):
+        tw.merge_partials(whole.out, whole.out)
 
 
 def test_log_messages_reach_logging(rng, caplog):
