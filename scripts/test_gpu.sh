@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The tests that need a GPU: scripts/test_gpu.sh [gtest arguments]. Where there is none, each says so
-# and is skipped. TILEWRIGHT_CASES=8 runs every eighth case of the problem table.
+# and is skipped. TILEWRIGHT_CASES=8 runs every eighth case of the problem table. Where compute-sanitizer
+# is installed its four tools run small calls of the engine afterwards (SANITIZER=none leaves them out).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,3 +13,4 @@ build=build
 [ "$preset" = dev ] || [ "$preset" = ci ] || build="build-$preset"
 "$build/tests/test_backends_cuda"
 "$build/tests/test_device" "$@"
+scripts/sanitize_gpu.sh "$build/tests/test_device"

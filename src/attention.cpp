@@ -1,5 +1,6 @@
 #include <array>
 #include <future>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,11 @@ void require_same_class(const Problem& prepared, const Problem& called) {
 
 namespace {
 
-/// Kernel and, where the call brought no spans, its spans. A device's kernels walk lists
+bool lie_on_host(const BlockLists& lists) {
+  return lists.kv_num_blocks.device.kind == DeviceKind::kCpu;
+}
+
+/// Kernel and, where the call brought no spans, its spans. Kernels walk lists in their own memory
 /// themselves.
 Prepared::Resolved resolved(Prepared& prepared, const CallParts& call) {
   if (call.map == nullptr && call.lists == nullptr)
@@ -42,7 +47,7 @@ Prepared::Resolved resolved(Prepared& prepared, const CallParts& call) {
   const backends::Variant variant = prepared.variant_of(call.program, call.problem);
   Prepared::Resolved made{.kernel = prepared.kernel(call.program, call.problem, variant, false),
                           .map = nullptr};
-  if (call.map == nullptr && call.problem.device.kind == DeviceKind::kCpu)
+  if (call.map == nullptr && lie_on_host(*call.lists))
     made.map = std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
   return made;
 }
@@ -77,25 +82,35 @@ CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
 
 namespace {
 
-/// Side by side: a structure's variants take about the same time to compile.
-void compile_variants(Prepared& prepared, const Program& program, const Problem& problem) {
-  const std::vector<backends::Variant> variants = prepared.reachable_variants();
-  const auto compile = [&](const backends::Variant& variant) {
-    prepared.kernel(program, problem, variant, true);
-  };
+/// Side by side: the kernels of a structure take about the same time to compile.
+void compile_variants(std::span<Prepared* const> all, const Program& program,
+                      const Problem& problem) {
   std::vector<std::future<void>> others;
-  for (std::size_t i = 1; i < variants.size(); ++i)
-    others.push_back(std::async(std::launch::async, compile, variants[i]));
-  compile(variants.front());
+  for (Prepared* const prepared : all)
+    for (const backends::Variant& variant : prepared->reachable_variants(program, problem))
+      others.push_back(std::async(std::launch::async, [prepared, variant, &program, &problem] {
+        prepared->kernel(program, problem, variant, true);
+      }));
   for (std::future<void>& other : others) other.get();
 }
 
 }  // namespace
 
+Prepared& Attention::State::planned() const {
+  return lists ? prepared->for_spans(program, problem) : *prepared;
+}
+
+std::vector<Prepared*> Attention::State::to_compile() const {
+  if (lists) return {&planned()};
+  if (core->options.compile_policy == CompilePolicy::kAllow) return {prepared.get()};
+  return prepared->for_all_lengths(program, problem);
+}
+
 void Attention::State::compile_all(bool async) {
-  const auto work = [engine = core, structure = prepared, traced = program, asked = problem] {
+  const auto work = [engine = core, structure = prepared, wanted = to_compile(), traced = program,
+                     asked = problem] {
     recorded(engine->options, failed_prepare(traced, asked),
-             [&] { compile_variants(*structure, traced, asked); });
+             [&] { compile_variants(wanted, traced, asked); });
   };
   compiled = std::async(async ? std::launch::async : std::launch::deferred, work).share();
   if (!async) compiled.get();
@@ -103,7 +118,7 @@ void Attention::State::compile_all(bool async) {
 
 void Attention::State::use_lists(const BlockLists& block_lists) {
   lists = block_lists;
-  if (problem.device.kind == DeviceKind::kCpu) lists_map = MaskMap::from_block_lists(block_lists);
+  if (lie_on_host(block_lists)) lists_map = MaskMap::from_block_lists(block_lists);
 }
 
 Attention::Attention(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -125,9 +140,14 @@ void Attention::set(std::string_view number, std::int64_t value) {
 }
 
 std::size_t Attention::workspace_bytes() const {
-  const auto variants = state_->prepared->reachable_variants();
-  return state_->prepared->kernel(state_->program, state_->problem, variants.front(), true)
-      ->workspace_bytes(state_->program, state_->problem);
+  const State& state = *state_;
+  Prepared& prepared = state.planned();
+  const backends::Variant variant =
+      prepared.reachable_variants(state.program, state.problem).front();
+  const auto kernel = prepared.kernel(state.program, state.problem, variant, true);
+  return kernel->workspace_bytes(state.program, state.problem) +
+         kernel->span_bytes(state.lists ? &*state.lists : nullptr,
+                            state.lists_map ? &*state.lists_map : nullptr);
 }
 
 CallReport Attention::forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
@@ -167,7 +187,7 @@ CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardO
 }
 
 std::string Attention::explain(std::string_view stage) const {
-  return explain_stage(*state_->prepared, state_->program, state_->problem, stage);
+  return explain_stage(state_->planned(), state_->program, state_->problem, stage);
 }
 
 const Problem& Attention::problem() const noexcept { return state_->problem; }

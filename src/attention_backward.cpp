@@ -71,7 +71,7 @@ void Attention::prepare_backward(const GradientSet& gradients) const {
   Prepared& prepared = state_->prepared->for_backward(state_->program, state_->problem);
   const auto stage =
       prepared.gradient(state_->program, derivatives_for(state_->program, gradients));
-  for (backends::Variant variant : prepared.reachable_variants()) {
+  for (backends::Variant variant : prepared.reachable_variants(state_->program, state_->problem)) {
     variant.ordered = state_->core->fixes_order(state_->problem.device, gradients.deterministic);
     prepared.backward_kernel(*stage, state_->problem, variant, true);
   }

@@ -53,6 +53,10 @@ struct Attention::State {
 
   /// Compiles every reachable variant, here or on another thread.
   void compile_all(bool async);
+  /// What serves the prepared problem: with lists, what walks them.
+  Prepared& planned() const;
+  /// What prepare() compiles; where later calls may not compile, kernels for other lengths too.
+  std::vector<Prepared*> to_compile() const;
   void use_lists(const BlockLists& block_lists);
   CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,
                      const CallOptions& options) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "analyse/block_list_shapes.h"
 #include "ir/program.h"
 #include "tilewright/error.h"
 
@@ -204,9 +205,14 @@ void check_lists(const BlockLists& lists, const Problem& problem) {
   if (shape.size() != 3)
     raise("block counts must have three axes", "kv_num_blocks", "[batch, heads, query blocks]",
           to_string(shape), {});
+  const Device device = lists.kv_num_blocks.device;
+  if (device.kind != DeviceKind::kCpu) require_device(device, problem.device, "kv_num_blocks");
   const bool batch_fits = shape[0] == 1 || shape[0] == problem.batch;
   const bool heads_fit = shape[1] == 1 || shape[1] == problem.query_heads;
-  if (batch_fits && heads_fit) return;
+  if (batch_fits && heads_fit) {
+    analyse::list_shapes(lists, device);
+    return;
+  }
   raise("block lists were made for another batch or number of heads", "block_lists",
         "batch 1 or " + std::to_string(problem.batch) + ", heads 1 or " +
             std::to_string(problem.query_heads),

@@ -24,6 +24,11 @@ std::size_t bytes_of(const TensorView& view) {
   return static_cast<std::size_t>(element_count(view.shape)) * size_bytes(view.dtype);
 }
 
+/// What picks a kernel beside structure and class.
+bool same_wishes(const Problem& a, const Problem& b) {
+  return a.outputs.max_scores == b.outputs.max_scores && a.scale == b.scale;
+}
+
 bool same_lengths(const Problem& a, const Problem& b) {
   return a.batch == b.batch && a.query_heads == b.query_heads && a.kv_heads == b.kv_heads &&
          a.q_len == b.q_len && a.kv_len == b.kv_len && a.q_base == b.q_base &&
@@ -57,7 +62,7 @@ std::optional<CallSignature> CallSignature::of(const Program& program, const Pro
 
 bool CallSignature::matches(const Program& program, const Problem& problem) const {
   const ir::Bindings& bindings = program.bindings();
-  return same_lengths(problem_, problem) &&
+  return same_lengths(problem_, problem) && same_wishes(problem_, problem) &&
          std::equal(numbers_.begin(), numbers_.end(), bindings.numbers.begin(),
                     bindings.numbers.end(), same_number) &&
          same_views(bindings.captures);

@@ -73,6 +73,18 @@ void EngineCore::log(LogLevel level, const std::string& message) const {
   if (options.host.log) options.host.log(level, message);
 }
 
+namespace {
+
+Demands demands_of(const EngineCore& core, const Program& program, const Problem& problem) {
+  return {.length_class =
+              core.backend_for(problem.device).length_class(program.structure(), problem)};
+}
+
+}  // namespace
+
+Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem)
+    : Prepared(core, program, problem, demands_of(*core, program, problem)) {}
+
 Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem,
                    Demands demands)
     : core_(std::move(core)),
@@ -84,17 +96,27 @@ Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, con
                                            .problem = problem,
                                            .any_layout = demands.any_layout,
                                            .block_lists = demands.block_lists,
-                                           .backward = demands.backward}),
+                                           .backward = demands.backward,
+                                           .length_class = demands.length_class}),
                          core_->options.require_fast)),
       on_host_(problem.device.kind == DeviceKind::kCpu),
       tables_decide_(on_host_ && reads_tables(program.structure())),
       has_integers_(has_integer_nodes(program.structure())),
-      has_faults_(can_fault(program.structure())) {}
+      has_faults_(can_fault(program.structure())),
+      demands_(demands) {}
 
 Prepared& Prepared::serving(const CallParts& call) {
-  const std::string reason = backend_->layout_rejection(plan_, call.inputs, call.outputs);
-  const Demands demands{.any_layout = !reason.empty(),
-                        .block_lists = call.lists != nullptr && !on_host_};
+  const bool spans = (call.lists != nullptr || call.map != nullptr) && !on_host_;
+  Prepared& fit =
+      spans ? for_spans(call.program, call.problem)
+            : sibling(
+                  call.program, call.problem,
+                  {.length_class = backend_->length_class(call.program.structure(), call.problem)},
+                  {});
+  const std::string reason = backend_->layout_rejection(fit.plan_, call.inputs, call.outputs);
+  if (reason.empty()) return fit;
+  Demands demands = fit.demands_;
+  demands.any_layout = true;
   return sibling(call.program, call.problem, demands, reason);
 }
 
@@ -112,18 +134,34 @@ Prepared& Prepared::for_backward(const Program& program, const Problem& problem)
   return on_host_ ? *this : sibling(program, problem, {.backward = true}, {});
 }
 
-Prepared& Prepared::sibling(const Program& program, const Problem& problem, Demands demands,
-                            const std::string& rejection) {
-  const std::size_t index = (demands.any_layout ? 1U : 0U) + (demands.block_lists ? 2U : 0U) +
-                            (demands.backward ? 4U : 0U);
-  if (index == 0) return *this;
+Prepared& Prepared::for_spans(const Program& program, const Problem& problem) {
+  // Rows that walk spans are the same for all lengths.
+  return on_host_ ? *this
+                  : sibling(program, problem, {.block_lists = true},
+                            "block lists and mask maps are walked by the portable family only");
+}
+
+Prepared& Prepared::sibling(const Program& program, const Problem& problem, const Demands& demands,
+                            const std::string& why) {
+  if (demands.index() == demands_.index()) return *this;
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<Prepared>& found = siblings_[index];
+  std::unique_ptr<Prepared>& found = siblings_[demands.index()];
   if (!found) {
-    found = std::make_unique<Prepared>(core_, program, problem, demands);
-    if (!rejection.empty()) found->plan_.reasons.insert(found->plan_.reasons.begin(), rejection);
+    found.reset(new Prepared(core_, program, problem, demands));
+    if (!why.empty()) found->plan_.reasons.insert(found->plan_.reasons.begin(), why);
   }
   return *found;
+}
+
+std::vector<Prepared*> Prepared::for_all_lengths(const Program& program, const Problem& problem) {
+  std::vector<Prepared*> all{this};
+  for (int length_class = 0; length_class < backend_->length_classes(); ++length_class) {
+    Demands demands = demands_;
+    demands.length_class = length_class;
+    Prepared& other = sibling(program, problem, demands, {});
+    if (&other != this) all.push_back(&other);
+  }
+  return all;
 }
 
 struct Prepared::LastCall {
@@ -132,9 +170,6 @@ struct Prepared::LastCall {
 };
 
 Prepared::Resolved Prepared::resolve(const Program& program, const Problem& problem) {
-  // A device's tables cannot be compared here.
-  if (!on_host_)
-    return {.kernel = kernel(program, problem, variant_of(program, problem), false), .map = {}};
   {
     std::shared_ptr<const LastCall> last;
     {
@@ -226,11 +261,21 @@ backends::Variant Prepared::variant(const analyse::BindingFacts& facts) const {
           .fast_functions = !on_host_ && core_->options.fast_functions};
 }
 
-std::vector<backends::Variant> Prepared::reachable_variants() const {
+bool Prepared::always_fits_int32(const Program& program, const Problem& problem) const {
+  const std::int64_t limit = backend_->extent_limit();
+  if (limit == 0 || !program.structure().numbers().empty()) return !has_integers_;
+  Problem largest = problem;
+  largest.batch = largest.query_heads = largest.q_len = largest.kv_len = limit - 1;
+  return analyse::binding_facts(program.structure(), program.bindings(), largest).fits_int32;
+}
+
+std::vector<backends::Variant> Prepared::reachable_variants(const Program& program,
+                                                            const Problem& problem) const {
+  const bool always_narrow = always_fits_int32(program, problem);
   std::vector<backends::Variant> variants;
   for (const bool fits_int32 : {true, false}) {
     for (const bool checked : {false, true}) {
-      if ((!fits_int32 && !has_integers_) || (checked && !has_faults_)) continue;
+      if ((!fits_int32 && always_narrow) || (checked && !has_faults_)) continue;
       variants.push_back({.fits_int32 = fits_int32,
                           .checked = checked,
                           .reports = checked && !on_host_ && core_->options.checked,

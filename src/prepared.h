@@ -56,22 +56,31 @@ struct EngineCore {
 /// What a call asks of a kernel beside its class of problems.
 struct Demands {
   bool any_layout = false;   ///< its tensors lie where the planned kernel cannot reach them
-  bool block_lists = false;  ///< on a device: the kernel walks block lists
+  bool block_lists = false;  ///< on a device: the kernel walks block lists or a map's spans
   bool backward = false;     ///< on a device: a kernel of backward
+  int length_class = 0;      ///< of the backend
+  std::size_t index() const noexcept {
+    return (any_layout ? 1U : 0U) + (block_lists ? 2U : 0U) + (backward ? 4U : 0U) +
+           8U * static_cast<std::size_t>(length_class);
+  }
 };
 
 /// Everything about a structure and a class of problems that numbers, lengths, strides and tables
 /// do not change, and what was found for the numbers of the latest calls. Thread-safe.
 class Prepared {
  public:
-  Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem,
-           Demands demands = {});
+  /// Plans for the class of the problem's lengths.
+  Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem);
 
   /// This one, or its sibling for calls that demand more of a kernel.
   Prepared& serving(const CallParts& call);
   Prepared& serving(const BackwardParts& call);
   /// Where backward is planned: on the CPU here, on a device in a sibling.
   Prepared& for_backward(const Program& program, const Problem& problem);
+  /// The sibling whose kernels walk block lists or the spans of a map; this one on the host.
+  Prepared& for_spans(const Program& program, const Problem& problem);
+  /// The same for each class of lengths, this one's first.
+  std::vector<Prepared*> for_all_lengths(const Program& program, const Problem& problem);
 
   const plan::Plan& plan() const noexcept { return plan_; }
   const analyse::StructureFacts& facts() const noexcept { return facts_; }
@@ -84,7 +93,8 @@ class Prepared {
   /// The variant of a call; remembered as facts are.
   backends::Variant variant_of(const Program& program, const Problem& problem);
   /// Every variant that a call of this structure can need.
-  std::vector<backends::Variant> reachable_variants() const;
+  std::vector<backends::Variant> reachable_variants(const Program& program,
+                                                    const Problem& problem) const;
   /// Compiled code; compiles under the policy. `preparing`: the policy governs later compiles only.
   std::shared_ptr<const backends::Kernel> kernel(const Program& program, const Problem& problem,
                                                  backends::Variant variant, bool preparing);
@@ -122,15 +132,19 @@ class Prepared {
     std::shared_ptr<const MaskMap> map;
   };
   struct LastCall;
-  /// `rejection`: why the tensors demand a row for any layout; may be empty.
-  Prepared& sibling(const Program& program, const Problem& problem, Demands demands,
-                    const std::string& rejection);
+  Prepared(std::shared_ptr<EngineCore> core, const Program& program, const Problem& problem,
+           Demands demands);
+  /// This one, or what is made when first needed; `why` goes in front of the plan's reasons.
+  Prepared& sibling(const Program& program, const Problem& problem, const Demands& demands,
+                    const std::string& why);
   backends::EmitRequest request(const Program& program, const Problem& problem,
                                 backends::Variant variant) const;
   std::shared_ptr<const backends::Kernel> kernel_for(const backends::EmitRequest& wanted,
                                                      bool preparing);
   std::shared_ptr<const backends::Kernel> compile(const backends::EmitRequest& request);
   cache::Entry compile_entry(const backends::EmitRequest& request, const backends::Source& source);
+  /// Whether integers fit 32 bits for every length and number that a call may bring.
+  bool always_fits_int32(const Program& program, const Problem& problem) const;
   void require_allowed(const std::string& kernel) const;
   Digest memo_key(const Program& program, const Problem& problem, std::int64_t q_block = 0) const;
   Memo recall(const Digest& key);
@@ -148,7 +162,8 @@ class Prepared {
   GradientStages gradients_;
   std::mutex mutex_;
   std::map<Digest, Memo> memos_;
-  std::array<std::unique_ptr<Prepared>, 8> siblings_;  ///< by demands; made when first needed
+  Demands demands_;
+  std::map<std::size_t, std::unique_ptr<Prepared>> siblings_;  ///< by Demands::index
   std::shared_ptr<const LastCall> last_;
 };
 

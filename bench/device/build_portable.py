@@ -3,7 +3,7 @@
 
 usage: build_portable.py OUT_DIR ARCH VARIANT... [nvcc option...]     (ARCH: 80, 90, 100, 120)
 A variant is e<head tile>v<value tile>_w<warps>x<strips>_n<key tile>_s<stages>_<mods>[_option...]; options: f16 f32 tf32 (else
-bf16), c4 c2 (copies of 4 or 2 bytes), pack (packs groups), part (fp32 partial outputs), max (tracks the maximum), scale (scales
+bf16), c4 c2 (copies of 4 or 2 bytes), pack (packs groups), part (fp32 partial outputs), max (tracks the maximum), lists (walks span lists), scale (scales
 first), try (tries the reference), hold (holds the query), b<blocks> (at least so many a multiprocessor), poly<period>.
 The variant "merge" is the kernel that joins partial outputs; merge_f16 and merge_f32 likewise. Writes NAME.cubin and prints
 registers, spills, stack and shared memory of each.
@@ -59,6 +59,7 @@ struct EmittedVariant {{
   static constexpr int kCopyBytes = {4 if "c4" in options else 2 if "c2" in options else 16};
   static constexpr int kPolynomialPeriod = {number(options, "poly", 0)};
   static constexpr bool kPacksGroup = {flag("pack" in options)};
+  static constexpr bool kWalksLists = {flag("lists" in options)};
   static constexpr bool kPartialOut = {flag("part" in options)};
   static constexpr bool kTracksMaximum = {flag("max" in options)};
   static constexpr bool kScalesFirst = {flag("scale" in options)};

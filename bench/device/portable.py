@@ -198,11 +198,11 @@ def main():
     suffix = {torch.bfloat16: "merge", torch.float16: "merge_f16", torch.float32: "merge_f32"}
     for kernel in kernels:
         cases = [n for n in range(len(CASES)) if usable(kernel, n)]
-        if "check" in tasks:
+        if "check" in tasks and "lists" not in kernel.options:
             report("check", kernel, *worst_of(kernel, cases, lambda n: one_case(kernel, n, 100)), log)
-        if "lists" in tasks and kernel.copy_bytes == 16 and not kernel.packs and "part" not in kernel.options:
+        if "lists" in tasks and "lists" in kernel.options:
             report("lists", kernel, check_lists(kernel, 500), [None] * 3, log)
-        if "far" in tasks and "part" not in kernel.options:
+        if "far" in tasks and not {"part", "lists"} & set(kernel.options):
             report("far", kernel, check_far(kernel, 700), [None] * 3, log)
         if "splits" in tasks and "part" in kernel.options:
             merge = merges[suffix[kernel.element]]

@@ -51,24 +51,24 @@ class Merge:
         params = ctypes.create_string_buffer(raw, len(raw))
         pointers = (ctypes.c_void_p * 1)(ctypes.addressof(params))
         keep = (parts, lse_parts, max_parts, out, lse, max_scores, params)
-        return lambda: (launch(self.function, (-(-b * h * rows // 4), 1, 1), 128, 0, pointers), keep)
+        return lambda: (launch(self.function, (b * h * rows, 1, 1), 128, 0, pointers), keep)
 
 
 class Lists:
     """Span lists on the device: per (b, h, block of q_block rows) a list of (kv_begin, kv_end, full)."""
 
     def __init__(self, lists, batches, heads, q_block):
-        first, spans = [0], []
+        ranges, spans = [], []
         for one in lists:
+            ranges.append((len(spans), len(spans) + len(one)))
             spans += one
-            first.append(len(spans))
         self.shape = (len(lists) // (batches * heads), q_block, batches, heads)
         rows = [(b, e, int(f), 0) for b, e, f in spans] or [(0, 0, 0, 0)]
         self.spans = torch.tensor(rows, dtype=torch.int32, device="cuda")
-        self.first = torch.tensor(first, dtype=torch.int64, device="cuda")
+        self.ranges = torch.tensor(ranges, dtype=torch.int64, device="cuda")
 
     def packed(self):
-        return struct.pack("<2Q4i", self.spans.data_ptr(), self.first.data_ptr(), *self.shape)
+        return struct.pack("<2Q4i", self.spans.data_ptr(), self.ranges.data_ptr(), *self.shape)
 
 
 class PortableKernel:
@@ -104,7 +104,11 @@ class PortableKernel:
         group = hq // hkv
         pack = group if self.packs else 1
         item_rows = item_rows or self.q_rows
-        q_tiles = -(-rows * pack // item_rows)
+        q_tiles, block_tiles = -(-rows * pack // item_rows), 1
+        if lists:
+            block = lists.shape[1]
+            block_tiles = -(-block // item_rows)
+            q_tiles = rows // block * block_tiles + -(-(rows % block) // item_rows)
         items = b * hq // pack * splits * q_tiles
         if longest_first is None:
             longest_first = self.mods not in ("none", "relative")
@@ -118,7 +122,7 @@ class PortableKernel:
         raw += b"".join(struct.pack("<4q", *t.stride()) for t in (q, k, v))
         raw += slot_strides(slot, one, True) + slot_strides(lse_slot, lse_one, False)
         raw += lists.packed() if lists else bytes(32)
-        raw += struct.pack("<Q7i", 0, items, q_tiles, item_rows, section, int(longest_first), splits, -(-kv_rows // splits))
+        raw += struct.pack("<Q8i", 0, items, q_tiles, item_rows, section, int(longest_first), splits, -(-kv_rows // splits), block_tiles)
         raw = raw.ljust(304, b"\0") + struct.pack("<6i", b, hq, group, bk, rows, kv_rows)
         raw += struct.pack("<3i2f", e, ev, in_vectors(one), scale, scale * LOG2_E)
         params = ctypes.create_string_buffer(raw.ljust(352, b"\0"), 352)

@@ -131,6 +131,7 @@ class MaskMap {
 
   /// What a map holds; opaque outside the library.
   struct State;
+  const State& state() const noexcept { return *state_; }
 
  private:
   explicit MaskMap(std::shared_ptr<const State> state);

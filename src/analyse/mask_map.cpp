@@ -175,10 +175,13 @@ void MaskMap::require_describes(const Program& program) const {
   if (program.content_digest() != state_->program->content_digest()) raise("other numbers");
   const std::vector<TensorView>& own = state_->program->bindings().captures;
   const std::vector<TensorView>& called = program.bindings().captures;
-  for (std::size_t i = 0; i < own.size(); ++i)
-    if (own[i].data != called[i].data || !(own[i].shape == called[i].shape) ||
-        !(own[i].strides == called[i].strides))
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    // A table on a device has its copy on the CPU, of which no address tells.
+    const bool same_memory = own[i].device.kind != called[i].device.kind ||
+                             (own[i].data == called[i].data && own[i].strides == called[i].strides);
+    if (!same_memory || !(own[i].shape == called[i].shape))
       raise("another tensor for '" + program.structure().captures()[i].name + "'");
+  }
 }
 
 void MaskMap::require_serves(std::int64_t batch, std::int64_t heads, std::int64_t q_len,

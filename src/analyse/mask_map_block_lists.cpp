@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "analyse/block_list_shapes.h"
 #include "analyse/facts.h"
 #include "analyse/mask_map_state.h"
 #include "analyse/tile_walk.h"
@@ -12,14 +13,7 @@ namespace tilewright {
 
 namespace {
 
-[[noreturn]] void raise_lists(const std::string& where, std::string expected, std::string got) {
-  throw Error({.code = ErrorCode::kInvalidArgument,
-               .what = "the block lists do not describe this mask",
-               .where = where,
-               .expected = std::move(expected),
-               .got = std::move(got),
-               .hint = {}});
-}
+using analyse::raise_lists;
 
 std::int64_t tiles_of(std::int64_t length, std::int64_t block) {
   return (length + block - 1) / block;
@@ -45,62 +39,26 @@ struct ListView {
 /// Reads and checks FlexAttention's lists. Entries past a count are never read.
 class ListReader {
  public:
-  explicit ListReader(const BlockLists& lists) : lists_(lists) {
-    if (lists.q_len < 0 || lists.kv_len < 0)
-      raise_lists("lengths", "at least 0", to_string(Dims{lists.q_len, lists.kv_len}));
-    if (lists.q_block < 1 || lists.kv_block < 1)
-      raise_lists("block size", "at least 1 token", to_string(Dims{lists.q_block, lists.kv_block}));
-    if (lists.full_kv_num_blocks.has_value() != lists.full_kv_indices.has_value())
-      raise_lists("full_kv_num_blocks and full_kv_indices", "both or neither", "one of them");
-    q_tiles_ = tiles_of(lists.q_len, lists.q_block);
-    kv_tiles_ = tiles_of(lists.kv_len, lists.kv_block);
+  explicit ListReader(const BlockLists& lists)
+      : shapes_(analyse::list_shapes(lists, {DeviceKind::kCpu, 0})) {
     views_.push_back({&lists.kv_num_blocks, &lists.kv_indices, "kv"});
     if (lists.full_kv_num_blocks)
       views_.push_back({&*lists.full_kv_num_blocks, &*lists.full_kv_indices, "full_kv"});
-    for (const ListView& view : views_) require_shapes(view);
   }
 
-  std::int64_t batches() const { return batches_; }
-  std::int64_t heads() const { return heads_; }
-  std::int64_t q_tiles() const { return q_tiles_; }
+  std::int64_t batches() const { return shapes_.batches; }
+  std::int64_t heads() const { return shapes_.heads; }
+  std::int64_t q_tiles() const { return shapes_.q_tiles; }
 
   /// Class of every key tile of one row.
   const std::vector<TileClass>& row(std::int64_t b, std::int64_t h, std::int64_t q_tile) {
-    classes_.assign(static_cast<std::size_t>(kv_tiles_), TileClass::kEmpty);
+    classes_.assign(static_cast<std::size_t>(shapes_.kv_tiles), TileClass::kEmpty);
     for (std::size_t i = 0; i < views_.size(); ++i)
       read(views_[i], {b, h, q_tile}, i == 0 ? TileClass::kPartial : TileClass::kFull);
     return classes_;
   }
 
  private:
-  void require_integers(const TensorView& view, const std::string& name, std::size_t rank) const {
-    if (view.dtype != DType::kI32)
-      raise_lists(name, "dtype i32", std::string(tilewright::name(view.dtype)));
-    if (view.rank() != rank)
-      raise_lists(name, "rank " + std::to_string(rank), "rank " + std::to_string(view.rank()));
-    if (view.device.kind != DeviceKind::kCpu)
-      raise_lists(name, "a tensor on the CPU", to_string(view.device));
-    if (view.data == nullptr && element_count(view.shape) != 0) raise_lists(name, "data", "null");
-  }
-
-  void require_shapes(const ListView& view) {
-    const TensorView& counts = *view.counts;
-    const TensorView& indices = *view.indices;
-    require_integers(counts, view.name + "_num_blocks", 3);
-    require_integers(indices, view.name + "_indices", 4);
-    if (view.counts == views_.front().counts) {
-      batches_ = counts.shape[0];
-      heads_ = counts.shape[1];
-    }
-    const Dims expected{batches_, heads_, q_tiles_};
-    if (counts.shape != expected || batches_ < 1 || heads_ < 1)
-      raise_lists(view.name + "_num_blocks", to_string(expected), to_string(counts.shape));
-    const Dims leading{indices.shape[0], indices.shape[1], indices.shape[2]};
-    if (leading != expected)
-      raise_lists(view.name + "_indices", to_string(expected) + " and the entries of a row",
-                  to_string(indices.shape));
-  }
-
   void read(const ListView& view, const std::array<std::int64_t, 3>& at, TileClass found) {
     const std::int64_t count = view.at(*view.counts, {at[0], at[1], at[2]});
     const std::int64_t room = view.indices->shape[3];
@@ -110,20 +68,17 @@ class ListReader {
                   std::to_string(count));
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t tile = view.at(*view.indices, {at[0], at[1], at[2], i});
-      if (tile < 0 || tile >= kv_tiles_)
+      if (tile < 0 || tile >= shapes_.kv_tiles)
         raise_lists(view.name + "_indices" + place,
-                    "key tiles in [0, " + std::to_string(kv_tiles_) + ")", std::to_string(tile));
+                    "key tiles in [0, " + std::to_string(shapes_.kv_tiles) + ")",
+                    std::to_string(tile));
       classes_[static_cast<std::size_t>(tile)] = found;
     }
   }
 
-  const BlockLists& lists_;
+  analyse::ListShapes shapes_;
   std::vector<ListView> views_;
   std::vector<TileClass> classes_;
-  std::int64_t batches_ = 1;
-  std::int64_t heads_ = 1;
-  std::int64_t q_tiles_ = 0;
-  std::int64_t kv_tiles_ = 0;
 };
 
 void append_row(std::vector<Span>& spans, const std::vector<TileClass>& classes,

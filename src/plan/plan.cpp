@@ -34,15 +34,19 @@ std::string rejection_of(const KernelRow& row, const Problem& problem) {
   return dim_rejection(row, problem.value_dim, "value dim Ev");
 }
 
-[[noreturn]] void raise_unserved(const Limits& limits, const std::vector<Rejection>& rejections) {
-  std::string got;
+std::string lines_of(const std::vector<Rejection>& rejections) {
+  std::string lines;
   for (const Rejection& rejection : rejections)
-    got += "\n    " + rejection.kernel + ": " + rejection.reason;
+    lines += "\n    " + rejection.kernel + ": " + rejection.reason;
+  return lines;
+}
+
+[[noreturn]] void raise_unserved(const Limits& limits, const std::vector<Rejection>& rejections) {
   throw Error({.code = ErrorCode::kUnsupported,
                .what = "no kernel of backend '" + limits.backend + "' serves this problem",
                .where = limits.device,
                .expected = "a kernel whose dtypes and head dims fit",
-               .got = got,
+               .got = lines_of(rejections),
                .hint = "the support matrix in the README lists what each kernel serves"});
 }
 
@@ -52,7 +56,7 @@ std::string rejection_of(const KernelRow& row, const Problem& problem) {
        .what = "only a slower kernel serves this problem, and require_fast is set",
        .where = plan.backend + "/" + plan.kernel,
        .expected = "a fast kernel",
-       .got = plan.kernel,
+       .got = plan.kernel + ", because" + lines_of(plan.rejections),
        .hint = "drop require_fast, or see `explain` for why each fast kernel was rejected"});
 }
 

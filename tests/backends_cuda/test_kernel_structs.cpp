@@ -56,10 +56,11 @@ std::string portable_text() {
          assertion(type, "max_scores", offsetof(Params, max_scores)) +
          assertion(type, "value_strides.column", offsetof(Params, value_strides.column)) +
          assertion(type, "lse_strides.row", offsetof(Params, lse_strides.row)) +
-         assertion(type, "lists.first", offsetof(Params, lists.first)) +
+         assertion(type, "lists.ranges", offsetof(Params, lists.ranges)) +
          assertion(type, "lists.heads", offsetof(Params, lists.heads)) +
          assertion(type, "schedule.items", offsetof(Params, schedule.items)) +
          assertion(type, "schedule.split_keys", offsetof(Params, schedule.split_keys)) +
+         assertion(type, "schedule.block_tiles", offsetof(Params, schedule.block_tiles)) +
          assertion(type, "extents.group_heads", offsetof(Params, extents.group_heads)) +
          assertion(type, "value_dim", offsetof(Params, value_dim)) +
          assertion(type, "scale_log2", offsetof(Params, scale_log2));

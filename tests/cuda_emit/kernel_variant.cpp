@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -55,7 +56,18 @@ backends::Variant variant_of(const VariantLine& line, const Program& program,
 }
 
 /// Fails to compile where the kernel's own layout differs from the planner's.
-std::string assertions(const cuda::KernelRow& row, const Problem& problem) {
+std::string portable_assertions(const cuda::KernelRow& row, const Problem& problem) {
+  return fmt::format(
+      "namespace tilewright::cuda {{\n"
+      "using PlannedLayout = PortableLayout<EmittedVariant>;\n"
+      "static_assert(PlannedLayout::kBytes == {});\n"
+      "static_assert(PlannedLayout::kThreads == {});\n"
+      "static_assert(PlannedLayout::kQueryTile == {});\n"
+      "}}  // namespace tilewright::cuda\n",
+      cuda::shared_bytes(row, problem), row.threads, row.q_rows);
+}
+
+std::string hopper_assertions(const cuda::KernelRow& row, const Problem& problem) {
   const cuda::RegisterPlan registers = cuda::hopper_registers(row, problem);
   return fmt::format(
       "namespace tilewright::cuda {{\n"
@@ -68,14 +80,24 @@ std::string assertions(const cuda::KernelRow& row, const Problem& problem) {
       cuda::shared_bytes(row, problem), row.threads, registers.consumer, registers.producer);
 }
 
-cuda::KernelRow row_of(const VariantLine& line, const Program& program,
-                       const analyse::StructureFacts& facts, const Problem& problem) {
-  const cuda::DeviceFacts device;
-  for (const cuda::Candidate& candidate : cuda::candidates(
-           {.program = program.structure(), .facts = facts, .problem = problem, .device = device}))
-    if (candidate.rejection.empty() && candidate.row.name.starts_with("hopper_" + line.row))
-      return candidate.row;
-  throw std::runtime_error("no row serves " + line.text());
+std::optional<cuda::KernelRow> find_row(const VariantLine& line, const Program& program,
+                                        const analyse::StructureFacts& facts,
+                                        const Problem& problem) {
+  const cuda::DeviceFacts device = device_of(line);
+  const bool wants_hopper = line.demand == "long" || line.demand == "short";
+  cuda::RowQuestion question{.program = program.structure(),
+                             .facts = facts,
+                             .problem = problem,
+                             .device = device,
+                             .any_layout = line.demand == "any_layout",
+                             .block_lists = line.demand == "lists"};
+  if (line.demand == "short") question.lengths = cuda::LengthClass::kShort;
+  if (line.demand == "decode") question.lengths = cuda::LengthClass::kDecode;
+  for (cuda::Candidate& candidate : cuda::candidates(question)) {
+    const bool is_hopper = candidate.row.family == cuda::Family::kHopper;
+    if (candidate.rejection.empty() && is_hopper == wants_hopper) return std::move(candidate.row);
+  }
+  return {};
 }
 
 }  // namespace
@@ -91,10 +113,32 @@ int VariantLine::allowed_spill_bytes() const {
 }
 
 std::string VariantLine::text() const {
-  std::string all =
-      fmt::format("{} e{} v{} {} {}", row, head_dim, value_dim, tilewright::name(dtype), program);
-  for (const std::string& option : options) all += " " + option;
+  std::string all = fmt::format("{} {} {} {} {} sm_{}", demand, head_dim, value_dim,
+                                tilewright::name(dtype), program, architecture);
+  for (const std::string& option : options)
+    if (!option.starts_with("spills")) all += " " + option;
   return all;
+}
+
+bool is_served(const VariantLine& line) {
+  cases::EntryContext context(extents_of(line), 11);
+  const Program program = program_of(line, context);
+  const Problem problem = problem_of_line(line);
+  return find_row(line, program, analyse::structure_facts(program.structure()), problem)
+      .has_value();
+}
+
+cuda::DeviceFacts device_of(const VariantLine& line) {
+  cuda::DeviceFacts device;
+  device.major = line.architecture / 10;
+  device.minor = line.architecture % 10;
+  // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+  const std::int64_t kib = device.minor == 9 || device.major == 12 ? 100
+                           : device.major == 8                     ? 164
+                                                                   : 228;
+  device.multiprocessor_shared_bytes = kib * 1024;
+  device.block_shared_bytes = (kib - 1) * 1024;
+  return device;
 }
 
 std::vector<VariantLine> read_variant_lines(const std::string& path) {
@@ -105,9 +149,13 @@ std::vector<VariantLine> read_variant_lines(const std::string& path) {
     std::istringstream words(text);
     VariantLine line;
     std::string dtype;
-    words >> line.row >> line.head_dim >> line.value_dim >> dtype >> line.program;
-    for (std::string option; words >> option;)
-      if (option != "-") line.options.push_back(option);
+    words >> line.demand >> line.head_dim >> line.value_dim >> dtype >> line.program;
+    for (std::string word; words >> word;) {
+      if (word.starts_with("sm_"))
+        line.architecture = std::stoi(word.substr(3));
+      else if (word != "-")
+        line.options.push_back(word);
+    }
     const auto parsed = dtype_from_name(dtype);
     if (!parsed || line.program.empty()) throw std::runtime_error("cannot read: " + text);
     line.dtype = *parsed;
@@ -124,14 +172,18 @@ PlannedKernel planned_kernel(const VariantLine& line) {
   const analyse::StructureFacts facts = analyse::structure_facts(program.structure());
   const plan::Plan plan;
   PlannedKernel kernel;
-  kernel.row = row_of(line, program, facts, problem);
+  const std::optional<cuda::KernelRow> row = find_row(line, program, facts, problem);
+  if (!row) throw std::runtime_error("no row serves " + line.text());
+  kernel.row = *row;
   kernel.source = cuda::emit_forward({.program = program.structure(),
                                       .facts = facts,
                                       .plan = plan,
                                       .problem = problem,
                                       .variant = variant_of(line, program, problem)},
                                      kernel.row);
-  kernel.source.text += "\n" + assertions(kernel.row, problem);
+  kernel.source.text += "\n" + (kernel.row.family == cuda::Family::kHopper
+                                    ? hopper_assertions(kernel.row, problem)
+                                    : portable_assertions(kernel.row, problem));
   return kernel;
 }
 

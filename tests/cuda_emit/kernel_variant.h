@@ -4,27 +4,37 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/device_facts.h"
 #include "backends/cuda/emit/emit.h"
 #include "tilewright/program.h"
 
 namespace tilewright::test {
 
-/// A line of kernel_variants.txt.
+/// A kernel as a line of kernel_variants.txt names it.
 struct VariantLine {
-  std::string row;  ///< "w2_n128": how the kernel row's name goes on behind "hopper_"
+  /// "long", "short": Hopper rows; "portable", "any_layout", "lists", "decode"; of backward the tile.
+  std::string demand;
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;
   DType dtype = DType::kBF16;
   std::string program;  ///< an entry of the problem table or the catalogue
+  int architecture = 90;
   std::vector<std::string> options;
 
   bool has(const std::string& option) const;
   int allowed_spill_bytes() const;  ///< 0 unless an option says so
+  /// As in the file, without what is allowed to spill.
   std::string text() const;
 };
 
 /// Every line of the file. Throws std::runtime_error for one that it cannot read.
 std::vector<VariantLine> read_variant_lines(const std::string& path);
+
+/// Whether a kernel row of the line's family serves it.
+bool is_served(const VariantLine& line);
+
+/// The device that the line is compiled for, as its driver would describe it.
+cuda::DeviceFacts device_of(const VariantLine& line);
 
 /// The kernel that the line stands for, and what is planned for it.
 struct PlannedKernel {

@@ -48,7 +48,7 @@ cuda::BackwardRow row_of(const VariantLine& line, const Program& program, const 
   for (const cuda::BackwardCandidate& candidate : cuda::backward_candidates(
            {.program = program.structure(), .facts = facts, .problem = problem, .device = device}))
     if (candidate.rejection.empty() &&
-        candidate.row.name.starts_with("hopper_backward_" + line.row + "_"))
+        candidate.row.name.starts_with("hopper_backward_" + line.demand + "_"))
       return candidate.row;
   throw std::runtime_error("no row serves " + line.text());
 }

@@ -19,6 +19,13 @@ void* context_of(int device) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(0xc0000 + device));
 }
 
+/// A kernel that another one brings along: its one parameter has a struct of its own.
+bool is_companion(const std::string& name) {
+  for (const char* const part : {"_pyramid", "_merge", "_build_spans", "_upload_"})
+    if (name.find(part) != std::string::npos) return true;
+  return false;
+}
+
 int make_memory(std::uint64_t* address, std::size_t bytes) {
   void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   *address = reinterpret_cast<std::uint64_t>(memory);
@@ -130,13 +137,14 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned, u
   launch.shared_bytes = shared_bytes;
   launch.stream = stream;
   launch.context = driver.contexts.empty() ? nullptr : driver.contexts.back();
+  launch.function = driver.functions.at(reinterpret_cast<std::uintptr_t>(function) - 1);
   const auto* params = static_cast<const std::byte*>(parameters[0]);
-  const std::string& name = driver.functions.at(reinterpret_cast<std::size_t>(function) - 1);
   std::size_t only_bytes = 0;
   for (const auto& [end, bytes] : driver.single_parameter)
-    if (name.ends_with(end)) only_bytes = bytes;
-  launch.params.assign(params, params + (only_bytes != 0 ? only_bytes : driver.params_bytes));
-  if (only_bytes == 0) {
+    if (launch.function.ends_with(end)) only_bytes = bytes;
+  const bool alone = only_bytes != 0 || is_companion(launch.function);
+  launch.params.assign(params, params + (alone ? only_bytes : driver.params_bytes));
+  if (!alone) {
     const auto* block = static_cast<const std::byte*>(parameters[1]);
     launch.block.assign(block, block + driver.block_bytes);
   }

@@ -10,13 +10,14 @@ namespace tilewright::fake {
 
 /// One cuLaunchKernel.
 struct FakeLaunch {
+  std::string function;
   unsigned grid_x = 0, grid_y = 0;
   unsigned threads = 0;
   unsigned shared_bytes = 0;
   void* stream = nullptr;
   void* context = nullptr;        ///< current at the launch
   std::vector<std::byte> params;  ///< of the first parameter, as many bytes as params_bytes says
-  std::vector<std::byte> block;   ///< of the second
+  std::vector<std::byte> block;   ///< of the second, which companions of a kernel do not have
 };
 
 /// One cuTensorMapEncodeTiled.

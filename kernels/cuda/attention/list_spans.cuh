@@ -5,8 +5,9 @@
 // tiles
 //            where mask_mod decides and of full ones; sets: order and repetition do not matter,
 //            full wins; entries past a count are never read.
-// Output     list n = (b * heads + h) * q_blocks + block: spans[first[n]] up to spans[last[n]],
-//            ascending, one a listed tile, clipped to the keys.
+// Output     list n = (b * heads + h) * q_blocks + block: spans[ranges[n].first] up to
+//            spans[ranges[n].last], ascending, one a run of listed tiles of a kind, clipped to the
+//            keys.
 // Launch     a block of 256 threads a list. Tiles are taken 8192 at a time as bits in shared
 // memory:
 //            every thread sets the bits of some entries, then owns the 32 tiles of one word.
@@ -16,6 +17,7 @@
 #include "attention/portable_params.cuh"
 #include "ptx/lane.cuh"
 #include "ptx/named_barrier.cuh"
+#include "ptx/numbers.cuh"
 #include "ptx/shared_address.cuh"
 
 namespace tilewright::cuda {
@@ -34,8 +36,7 @@ struct ListParams {
   TileLists partial;
   TileLists full;
   KeySpan* spans;
-  i64* first;
-  i64* last;
+  SpanRange* ranges;
   i64 capacity;  ///< spans a list has room for
   i32 heads;
   i32 q_blocks;
@@ -89,6 +90,30 @@ __device__ __forceinline__ PrefixSum prefix_sum(u32 mine, u32* sums) {
   return result;
 }
 
+/// Bits of the tiles of a thread's word with which a run begins: listed, and the tile before is not
+/// listed or of the other kind. A run never crosses what is looked at together.
+__device__ __forceinline__ u32 run_begins(const u32* listed, const u32* full, u32 thread) {
+  const u32 tiles = listed[thread], kinds = full[thread];
+  const u32 tile_before = thread == 0 ? 0 : listed[thread - 1] >> 31;
+  const u32 kind_before = thread == 0 ? 0 : full[thread - 1] >> 31;
+  const u32 joined = (tiles << 1 | tile_before) & ~(kinds ^ (kinds << 1 | kind_before));
+  return tiles & ~joined;
+}
+
+/// The tile behind the run that begins with bit `bit` of word `word`.
+__device__ __forceinline__ i32 run_end(const u32* listed, const u32* full, u32 word, u32 bit) {
+  const u32 kind = full[word] >> bit & 1;
+  u32 from = bit;
+  while (word < kListThreads) {
+    const u32 same = listed[word] & (kind != 0 ? full[word] : ~full[word]);
+    const u32 others = ~same & ~ptx::low_bits(from);
+    if (others != 0) return static_cast<i32>(word * 32 + ptx::lowest_bit(others));
+    from = 0;
+    ++word;
+  }
+  return kTilesAtOnce;
+}
+
 /// The body of a kernel of kListThreads threads.
 __device__ __forceinline__ void build_list_spans(const ListParams& params) {
   __shared__ u32 listed[kListThreads];
@@ -98,31 +123,32 @@ __device__ __forceinline__ void build_list_spans(const ListParams& params) {
   const i64 list = ptx::block_in_grid();
   const i64 bh = list / params.q_blocks;
   const ListRow row = {bh / params.heads, bh % params.heads, list % params.q_blocks};
-  i64 end = list * params.capacity;
-  if (thread == 0) params.first[list] = end;
+  const i64 first = list * params.capacity;
+  i64 end = first;
   for (i32 begin = 0; begin < params.kv_blocks; begin += kTilesAtOnce) {
     listed[thread] = 0;
     full[thread] = 0;
     ptx::sync_block();
     mark_tiles(params.partial, row, params.kv_blocks, begin, listed);
+    mark_tiles(params.full, row, params.kv_blocks, begin, listed);
     mark_tiles(params.full, row, params.kv_blocks, begin, full);
     ptx::sync_block();
-    const u32 full_tiles = full[thread];
-    u32 tiles = listed[thread] | full_tiles;
-    const PrefixSum sum = prefix_sum(static_cast<u32>(__popc(tiles)), sums);
+    u32 begins = run_begins(listed, full, thread);
+    const PrefixSum sum = prefix_sum(ptx::count_bits(begins), sums);
     KeySpan* span = params.spans + end + sum.before;
-    for (; tiles != 0; tiles &= tiles - 1) {
-      const i32 bit = __ffs(static_cast<i32>(tiles)) - 1;
-      const i64 kv_begin =
-          static_cast<i64>(begin + static_cast<i32>(thread) * 32 + bit) * params.kv_block;
-      const i64 kv_end = kv_begin + params.kv_block;
-      *span++ = {static_cast<i32>(kv_begin),
+    for (; begins != 0; begins &= begins - 1) {
+      const u32 bit = ptx::lowest_bit(begins);
+      const i64 run = begin + static_cast<i64>(thread * 32 + bit);
+      const i64 kv_end =
+          (static_cast<i64>(begin) + run_end(listed, full, thread, bit)) * params.kv_block;
+      *span++ = {static_cast<i32>(run * params.kv_block),
                  static_cast<i32>(kv_end < params.kv_rows ? kv_end : params.kv_rows),
-                 static_cast<i32>(full_tiles >> bit & 1), 0};
+                 static_cast<i32>(full[thread] >> bit & 1), 0};
     }
     end += sum.all;
+    ptx::sync_block();
   }
-  if (thread == 0) params.last[list] = end;
+  if (thread == 0) params.ranges[list] = {first, end};
 }
 
 }  // namespace tilewright::cuda

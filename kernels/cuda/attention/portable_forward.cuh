@@ -271,8 +271,8 @@ __device__ __forceinline__ void portable_forward(const PortableParams& params,
   const u32 lane = thread % 32;
   const Layout layout = {memory};
   if (thread == 0) {
-    layout.item() = decode_portable_item<Variant::kPacksGroup>(
-        params.schedule, params.extents, static_cast<i32>(ptx::block_in_grid()));
+    layout.item() = decode_portable_item<Variant::kPacksGroup, Variant::kWalksLists>(
+        params.schedule, params.lists, params.extents, static_cast<i32>(ptx::block_in_grid()));
   }
   ptx::sync_block();
   const ItemRows<Variant::kPacksGroup> rows = {params.extents, layout.item()};

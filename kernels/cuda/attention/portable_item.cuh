@@ -41,8 +41,30 @@ struct ItemRows {
   }
 };
 
-template <bool kPacksGroup>
+/// Query rows of a tile.
+struct TileRows {
+  i32 begin;
+  i32 end;
+};
+
+/// Of a head with `rows` rows; with lists a tile ends where its block does.
+template <bool kWalksLists>
+__device__ __forceinline__ TileRows rows_of_tile(const PortableSchedule& schedule,
+                                                 const SpanLists& lists, i32 tile, i32 rows) {
+  if constexpr (kWalksLists) {
+    const i32 block = quotient(tile, schedule.block_tiles);
+    const i32 begin = (tile - block * schedule.block_tiles) * schedule.item_rows;
+    const i32 end = min(begin + schedule.item_rows, lists.q_block_rows);
+    const i32 first = block * lists.q_block_rows;
+    return {min(first + begin, rows), min(first + end, rows)};
+  } else {
+    return {tile * schedule.item_rows, min((tile + 1) * schedule.item_rows, rows)};
+  }
+}
+
+template <bool kPacksGroup, bool kWalksLists>
 __device__ __forceinline__ WorkItem decode_portable_item(const PortableSchedule& schedule,
+                                                         const SpanLists& lists,
                                                          const Extents& extents, i32 index) {
   if (schedule.list != nullptr) return schedule.list[index];
   const i32 pack = kPacksGroup ? extents.group_heads : 1;
@@ -62,10 +84,11 @@ __device__ __forceinline__ WorkItem decode_portable_item(const PortableSchedule&
   const i32 batch = extents.batches == 1 ? 0 : quotient(head, heads_of_batch);
   const i64 kv_begin = static_cast<i64>(split) * schedule.split_keys;
   const i64 kv_end = kv_begin + schedule.split_keys;
+  const TileRows tile_rows = rows_of_tile<kWalksLists>(schedule, lists, tile, rows);
   return {.batch = batch,
           .head = head - batch * heads_of_batch,
-          .q_begin = tile * schedule.item_rows,
-          .q_end = min((tile + 1) * schedule.item_rows, rows),
+          .q_begin = tile_rows.begin,
+          .q_end = tile_rows.end,
           .kv_begin = static_cast<i32>(kv_begin < extents.kv_rows ? kv_begin : extents.kv_rows),
           .kv_end = static_cast<i32>(kv_end < extents.kv_rows ? kv_end : extents.kv_rows),
           .output_slot = split,

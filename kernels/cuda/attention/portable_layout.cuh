@@ -12,6 +12,7 @@
 //                      16-bit of even strides and column stride 1, bases multiples of 4 bytes;
 //                      2: 16-bit of any strides
 //   kPacksGroup        rows of a tile come from all query heads of a group
+//   kWalksLists        key tiles come from span lists, not from the mask; never with kPacksGroup
 //   kPartialOut        out is fp32
 //   kTriesReference    full tiles first try the reference that is there (two stages only)
 //   kHoldsQuery        query fragments stay in registers
@@ -42,9 +43,9 @@ struct TileSearch {
   i32 finished;  ///< nonzero: no tile is left after the page
   i32 next_block;
   u32 live_groups;
-  i64 span;        ///< lists: the span under way, or one past the next
-  i32 span_tiles;  ///< lists: its tiles that are left
-  i32 reserved;
+  i32 spans_left;  ///< lists: spans of the item's list that no tile was taken of
+  i32 span_tiles;  ///< lists: tiles of the span behind those that are left
+  i32 reserved[2];
 };
 
 /// Where the keys or values of the item's head begin. Kept in shared memory, like the item: both
@@ -87,6 +88,7 @@ struct PortableLayout {
   static_assert(Variant::kHeadTile == KeyTile::kColumns);
   static_assert(Variant::kCopyBytes == 16 || Variant::kCopyBytes == 4 ||
                 (Variant::kCopyBytes == 2 && kElementBytes<Element> == 2));
+  static_assert(!(Variant::kWalksLists && Variant::kPacksGroup));
   static_assert(kBytes <= 227 * 1024);
 
   unsigned char* memory;

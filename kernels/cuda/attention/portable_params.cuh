@@ -42,14 +42,19 @@ struct KeySpan {
   i32 reserved;
 };
 
-/// Lists of spans, sorted and disjoint, as a MaskMap holds them. They are authoritative (semantics
-/// R3), also without a mask_mod. List n is spans[first[n]] up to spans[first[n + 1]], with
-/// n = (b * heads + h) * q_blocks + i / q_block_rows, and b or h taken as 0 where batches or heads
-/// is 1. schedule.item_rows divides q_block_rows, or q_block_rows * group_heads where groups are
-/// packed, and then heads is 1.
+/// Where the spans of a list begin and end.
+struct SpanRange {
+  i64 first;
+  i64 last;
+};
+
+/// Lists of spans, sorted and disjoint, as a MaskMap holds them; read by variants with kWalksLists.
+/// They are authoritative (semantics R3), also without a mask_mod. List n is spans[ranges[n].first]
+/// up to spans[ranges[n].last], with n = (b * heads + h) * q_blocks + i / q_block_rows, and b or h
+/// taken as 0 where batches or heads is 1.
 struct SpanLists {
   const KeySpan* spans;
-  const i64* first;  ///< batches * heads * q_blocks + 1 numbers; null: no lists
+  const SpanRange* ranges;  ///< batches * heads * q_blocks of them
   i32 q_blocks;
   i32 q_block_rows;
   i32 batches;
@@ -61,12 +66,13 @@ struct SpanLists {
 struct PortableSchedule {
   const WorkItem* list;  ///< explicit items, at most item_rows rows each; or null
   i32 items;             ///< batches * heads * splits * q_tiles, or the length of `list`
-  i32 q_tiles;           ///< ceil(rows / item_rows)
+  i32 q_tiles;           ///< ceil(rows / item_rows); with lists, those of each of their blocks
   i32 item_rows;         ///< query rows of an item, at most 16 * kStrips * kWarps
   i32 section_heads;     ///< heads of all batches and splits in a section, at least 1
   i32 last_tile_first;   ///< nonzero: query tiles descend, which is longest first for a causal mask
   i32 splits;            ///< parts of the keys; part s goes to output slot s
   i32 split_keys;        ///< keys of a part: ceil(KV / splits), or more; fixed in tokens
+  i32 block_tiles;       ///< with lists: ceil(q_block_rows / item_rows), an item lies in one block
 };
 
 /// Where a variant packs groups (kPacksGroup), "head" of items and schedule means a key head, and

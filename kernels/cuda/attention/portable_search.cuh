@@ -2,9 +2,9 @@
 // shared memory, so that nothing of the search stays in registers while tiles pass.
 //
 // Without lists: two levels of the mask's interval form, 32 groups of 32 tiles and then 32 tiles by
-// one evaluation a lane. With lists: the tiles of each span, cut off at its end. Tiles come last
-// first, because a mask that keeps recent keys (causal, ALiBi) then meets its largest scores at
-// once and rescaling stays rare.
+// one evaluation a lane. With lists: the tiles of the spans, up to 32 spans at once, each cut off
+// at its end. Tiles come last first, because a mask that keeps recent keys (causal, ALiBi) then
+// meets its largest scores at once and rescaling stays rare.
 #pragma once
 
 #include "attention/mods_contract.cuh"
@@ -39,8 +39,11 @@ struct PortableSearch {
   /// Called by one warp before the first fill.
   __device__ __forceinline__ void start() const {
     const i32 keys = rows.item.kv_end - rows.item.kv_begin;
-    TileSearch state = {0, 0, (keys + 1024 * kKeyTile - 1) / (1024 * kKeyTile), 0, 0, 0, 0};
-    if (params.lists.first != nullptr) state.span = params.lists.first[list() + 1];
+    TileSearch state = {0, 0, (keys + 1024 * kKeyTile - 1) / (1024 * kKeyTile), 0, 0, 0, {0, 0}};
+    if constexpr (Variant::kWalksLists) {
+      const SpanRange range = params.lists.ranges[list()];
+      state.spans_left = static_cast<i32>(range.last - range.first);
+    }
     ptx::sync_warp();
     if (lane == 0) layout.search() = state;
     ptx::sync_warp();
@@ -50,12 +53,15 @@ struct PortableSearch {
   __device__ __forceinline__ void fill() const {
     TileSearch state = layout.search();
     state.notes = 0;
-    FirstHead first = {head_of(rows.at(rows.item.q_begin).head), {}};
-    first.band = band_of(first.head);
-    while (state.finished == 0 && state.notes <= Layout::kPageNotes - 32) {
-      if (params.lists.first != nullptr) {
-        next_of_span(state);
-      } else {
+    if constexpr (Variant::kWalksLists) {
+      const KeySpan* const spans = params.lists.spans + params.lists.ranges[list()].first;
+      while (state.finished == 0 && state.notes <= Layout::kPageNotes - 32) {
+        next_of_spans(state, spans);
+      }
+    } else {
+      FirstHead first = {head_of(rows.at(rows.item.q_begin).head), {}};
+      first.band = band_of(first.head);
+      while (state.finished == 0 && state.notes <= Layout::kPageNotes - 32) {
         next_group(state, first);
       }
     }
@@ -151,26 +157,61 @@ struct PortableSearch {
     return {begin, keys | (partial ? KeyTileNote::kPartial : 0)};
   }
 
-  /// The next 32 tiles of the current span, from its end.
-  __device__ __forceinline__ void next_of_span(TileSearch& state) const {
-    if (state.span_tiles == 0) {
-      if (state.span == params.lists.first[list()]) {
-        state.finished = 1;
-        return;
-      }
-      --state.span;
+  /// Up to 32 tiles from the end of the list: of a span that has more, or of as many whole spans as
+  /// 32 lanes and 32 notes hold.
+  __device__ __forceinline__ void next_of_spans(TileSearch& state, const KeySpan* spans) const {
+    if (state.spans_left == 0) {
+      state.finished = 1;
+      return;
     }
-    const KeySpan span = params.lists.spans[state.span];
+    const i32 index = state.spans_left - 1 - static_cast<i32>(lane);
+    const KeySpan span = index >= 0 ? spans[index] : KeySpan{0, 0, 0, 0};
     const i32 begin = max(span.kv_begin, rows.item.kv_begin);
     const i32 end = min(span.kv_end, rows.item.kv_end);
-    if (begin >= end) return;
-    if (state.span_tiles == 0) state.span_tiles = (end - begin + kKeyTile - 1) / kKeyTile;
-    const i32 chunk = (state.span_tiles - 1) / 32 * 32;
-    const i32 tile = chunk + static_cast<i32>(lane);
-    const u32 live = ptx::ballot(tile < state.span_tiles);
-    const bool partial = Mods::kHasMaskMod && span.full == 0;
-    append(state, live, note_of(begin + tile * kKeyTile, end, partial));
-    state.span_tiles = chunk;
+    const u32 all = begin < end ? static_cast<u32>(end - begin + kKeyTile - 1) / kKeyTile : 0;
+    // Tiles that earlier steps took of the first span lie behind its others.
+    const ListedTiles mine = {begin, end, Mods::kHasMaskMod && span.full == 0,
+                              all - (lane == 0 ? static_cast<u32>(state.span_tiles) : 0)};
+    const u32 up_to_mine = prefix_sum(mine.count);
+    const u32 taken = ptx::count_bits(ptx::ballot(index >= 0 && up_to_mine <= 32));
+    if (taken == 0) {
+      note_tiles(state.notes, mine, lane == 0 ? 32 : 0);
+      state.notes += 32;
+      state.span_tiles += 32;
+      return;
+    }
+    note_tiles(state.notes + static_cast<i32>(up_to_mine - mine.count), mine,
+               lane < taken ? mine.count : 0);
+    state.notes += static_cast<i32>(ptx::broadcast(up_to_mine, taken - 1));
+    state.spans_left -= static_cast<i32>(taken);
+    state.span_tiles = 0;
+  }
+
+  /// The first `count` tiles of keys [begin, end).
+  struct ListedTiles {
+    i32 begin;
+    i32 end;
+    bool partial;
+    u32 count;
+  };
+
+  /// Notes of the last `count` of them, last first.
+  __device__ __forceinline__ void note_tiles(i32 at, const ListedTiles& tiles, u32 count) const {
+    for (u32 n = 0; n < count; ++n) {
+      const i32 first = tiles.begin + static_cast<i32>(tiles.count - 1 - n) * kKeyTile;
+      layout.page()[at + static_cast<i32>(n)] = note_of(first, tiles.end, tiles.partial);
+    }
+  }
+
+  /// The sum of `mine` over this lane and those before it.
+  __device__ __forceinline__ u32 prefix_sum(u32 mine) const {
+    u32 sum = mine;
+#pragma unroll
+    for (u32 step = 1; step < 32; step *= 2) {
+      const u32 other = ptx::broadcast(sum, lane >= step ? lane - step : lane);
+      sum += lane >= step ? other : 0;
+    }
+    return sum;
   }
 };
 

@@ -48,6 +48,7 @@ struct LimitsRequest {
   bool any_layout = false;   ///< only rows that read and write tensors of any strides and alignment
   bool block_lists = false;  ///< only rows that walk block lists
   bool backward = false;     ///< rows of backward, where they are others than those of forward
+  int length_class = 0;      ///< of Backend::length_class
 };
 
 /// What the cache sits behind: readable text, and what names the code it becomes.
@@ -97,6 +98,11 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::size_t workspace_bytes(const Program& program, const Problem& problem) const = 0;
+  /// What a call with lists, or with a map, takes on top; one of them may be null.
+  virtual std::size_t span_bytes(const BlockLists* lists, const MaskMap* map) const {
+    static_cast<void>(lists), static_cast<void>(map);
+    return 0;
+  }
   /// Runs to the end on the CPU; enqueues on a device. Returns the workspace bytes it took. Throws
   /// the run-time index errors of R8 and R9.
   virtual std::size_t launch(const Launch& launch) const = 0;
@@ -126,6 +132,16 @@ class Backend {
     static_cast<void>(plan), static_cast<void>(inputs), static_cast<void>(outputs);
     return {};
   }
+
+  /// Problems of a class prefer the same rows whatever their other lengths are; classes are
+  /// numbered from 0, and any row of any class is right for every length.
+  virtual int length_class(const ir::Program& program, const Problem& problem) const {
+    static_cast<void>(program), static_cast<void>(problem);
+    return 0;
+  }
+  virtual int length_classes() const { return 1; }
+  /// Lengths, batch and heads of a call stay below it; 0 where nothing is known.
+  virtual std::int64_t extent_limit() const { return 0; }
 
   virtual Source emit(const EmitRequest& request) const = 0;
   virtual Binary compile(const EmitRequest& request) const = 0;

@@ -13,6 +13,8 @@
 #include "backends/cuda/emit/emit.h"
 #include "backends/cuda/launch/backward_launch.h"
 #include "backends/cuda/launch/hopper_launch.h"
+#include "backends/cuda/launch/list_launch.h"
+#include "backends/cuda/launch/merge_launch.h"
 #include "backends/cuda/launch/portable_launch.h"
 #include "backends/cuda/launch/pyramid_launch.h"
 #include "backends/cuda/runtime.h"
@@ -110,7 +112,8 @@ class CudaBackend final : public backends::Backend {
                                .problem = request.problem,
                                .device = device,
                                .any_layout = request.any_layout,
-                               .block_lists = request.block_lists};
+                               .block_lists = request.block_lists,
+                               .lengths = static_cast<LengthClass>(request.length_class)};
     if (request.backward) {
       for (const BackwardCandidate& candidate : backward_candidates(question))
         limits.rows.push_back(plan_row(candidate, request.problem));
@@ -132,10 +135,21 @@ class CudaBackend final : public backends::Backend {
     return backward_layout_rejection(inputs);
   }
 
+  int length_class(const ir::Program& program, const Problem& problem) const override {
+    return static_cast<int>(length_class_of(program, problem));
+  }
+  int length_classes() const override { return kLengthClasses; }
+  std::int64_t extent_limit() const override { return kPositionLimit; }
+
   backends::Source emit(const backends::EmitRequest& request) const override {
     if (request.derivative != nullptr)
       return source_of(request, emit_backward(request, backward_row_of(request)));
-    return source_of(request, emit_forward(request, row_of(request)));
+    const KernelRow row = row_of(request);
+    ForwardSource source = emit_forward(request, row);
+    if (row.splits_keys)
+      source.text += merge_kernel_text(source.kernel_name, request.problem.out_dtype);
+    if (row.walks_lists) source.text += list_kernels_text(source.kernel_name);
+    return source_of(request, std::move(source));
   }
 
   backends::Binary compile(const backends::EmitRequest& request) const override {
@@ -184,12 +198,12 @@ class CudaBackend final : public backends::Backend {
   /// The planned row again: names are unique, whatever a call demands.
   KernelRow row_of(const backends::EmitRequest& request) const {
     const DeviceFacts device = runtime_->facts(request.problem.device.ordinal);
-    for (const bool any_layout : {false, true})
+    for (const bool block_lists : {false, true})
       for (Candidate& candidate : candidates({.program = request.program,
                                               .facts = request.facts,
                                               .problem = request.problem,
                                               .device = device,
-                                              .any_layout = any_layout}))
+                                              .block_lists = block_lists}))
         if (candidate.row.name == request.plan.kernel) return std::move(candidate.row);
     TILEWRIGHT_CHECK(!"the planned kernel is a row of this device");
     return {};

@@ -6,6 +6,8 @@
 #include "backends/cuda/device/context_scope.h"
 #include "backends/cuda/device/workspace.h"
 #include "backends/cuda/launch/hopper_launch.h"
+#include "backends/cuda/launch/list_launch.h"
+#include "backends/cuda/launch/merge_launch.h"
 #include "backends/cuda/launch/portable_launch.h"
 #include "backends/cuda/launch/pyramid_launch.h"
 #include "tilewright/error.h"
@@ -61,13 +63,22 @@ void CudaKernel::load(const backends::Binary& binary) {
                "cuModuleLoadDataEx", parts_.kernel_name);
   driver.check(driver.module_function(&function_, module_, parts_.kernel_name.c_str()),
                "cuModuleGetFunction", parts_.kernel_name);
-  if (!parts_.pyramids.empty())
-    driver.check(driver.module_function(&pyramid_function_, module_,
-                                        pyramid_kernel_name(parts_.kernel_name).c_str()),
-                 "cuModuleGetFunction", parts_.kernel_name);
   driver.check(
       driver.function_set(function_, kMaxDynamicShared, static_cast<int>(parts_.shared_bytes)),
       "cuFuncSetAttribute", parts_.kernel_name);
+  load_companions();
+}
+
+void CudaKernel::load_companions() {
+  const Driver& driver = gpu_->driver();
+  const auto find = [&](FunctionHandle& to, const std::string& name) {
+    driver.check(driver.module_function(&to, module_, name.c_str()), "cuModuleGetFunction",
+                 parts_.kernel_name);
+  };
+  if (!parts_.pyramids.empty()) find(pyramid_function_, pyramid_kernel_name(parts_.kernel_name));
+  if (parts_.row.splits_keys) find(merge_function_, merge_kernel_name(parts_.kernel_name));
+  if (parts_.row.walks_lists)
+    list_functions_ = find_list_functions(driver, module_, parts_.kernel_name);
 }
 
 CudaKernel::~CudaKernel() {
@@ -81,13 +92,17 @@ void CudaKernel::check_errors() const {
   if (faults_) faults_->raise_if_written();
 }
 
-std::size_t CudaKernel::workspace_bytes(const Program& program, const Problem&) const {
-  std::size_t bytes = 0;
+std::size_t CudaKernel::workspace_bytes(const Program& program, const Problem& problem) const {
+  std::size_t bytes = parts_.row.splits_keys ? part_workspace_bytes(problem) : 0;
   for (const PyramidRequest& request : parts_.pyramids) {
     const TensorView& table = program.bindings().captures[request.capture];
     bytes += pyramid_bytes(pyramid_shape(table, request.axis));
   }
   return bytes;
+}
+
+std::size_t CudaKernel::span_bytes(const BlockLists* lists, const MaskMap* map) const {
+  return parts_.row.walks_lists ? span_workspace_bytes(lists, map) : 0;
 }
 
 std::size_t CudaKernel::launch(const backends::Launch& launch) const {
@@ -96,25 +111,32 @@ std::size_t CudaKernel::launch(const backends::Launch& launch) const {
   check_statistics(launch.outputs);
   if (!has_rows(launch.problem)) return 0;
   const ContextScope scope(gpu_->driver(), gpu_->context());
+  const Nvtx::Range range(gpu_->nvtx(), parts_.kernel_name.c_str());
   Workspace workspace(*gpu_, launch.host, static_cast<StreamHandle>(launch.stream));
-  enqueue(launch, workspace);
+  LaunchSite site{.launch = launch,
+                  .row = parts_.row,
+                  .gpu = *gpu_,
+                  .workspace = workspace,
+                  .error = faults_ ? faults_->address() : 0};
+  if (parts_.row.walks_lists) site.lists = place_spans(site, list_functions_);
+  enqueue(site);
   if (faults_) faults_->launched(text_of(launch.problem));
   return workspace.bytes();
 }
 
-void CudaKernel::enqueue(const backends::Launch& launch, Workspace& workspace) const {
-  const DeviceAddress error = faults_ ? faults_->address() : 0;
-  const LaunchSite site{
-      .launch = launch, .row = parts_.row, .gpu = *gpu_, .workspace = workspace, .error = error};
+void CudaKernel::enqueue(const LaunchSite& site) const {
+  const backends::Launch& launch = site.launch;
   union {
     params::Hopper hopper;
     params::Portable portable;
   } params{.hopper = {}};
+  params::Merge merge;
   Grid grid;
   if (parts_.row.family == Family::kHopper)
     grid = fill_hopper(site, params.hopper);
   else
     grid = fill_portable(site, params.portable = {});
+  if (parts_.row.splits_keys) merge = split_outputs(site, params.portable);
   const std::vector<PyramidBinding> pyramids =
       build_pyramids(site, pyramid_function_, parts_.pyramids);
   BlockBytes block(block_.bytes());
@@ -122,7 +144,7 @@ void CudaKernel::enqueue(const backends::Launch& launch, Workspace& workspace) c
        {.program = launch.program.structure(),
         .bindings = launch.program.bindings(),
         .problem = launch.problem,
-        .error = reinterpret_cast<void*>(error),
+        .error = reinterpret_cast<void*>(site.error),
         .pyramids = pyramids},
        block.bytes());
   void* arguments[] = {&params, block.bytes().data()};
@@ -130,6 +152,7 @@ void CudaKernel::enqueue(const backends::Launch& launch, Workspace& workspace) c
       function_, grid.x, grid.y, 1, static_cast<unsigned>(parts_.row.threads), 1, 1,
       static_cast<unsigned>(parts_.shared_bytes), site.stream(), arguments, nullptr);
   if (status != 0) raise_launch(gpu_->driver(), status, parts_.kernel_name, launch.problem);
+  if (parts_.row.splits_keys) enqueue_merge(site, merge_function_, merge);
 }
 
 }  // namespace tilewright::cuda

@@ -8,6 +8,7 @@
 #include "backends/cuda/device/fault_record.h"
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/kernel_row.h"
+#include "backends/cuda/launch/list_launch.h"
 #include "backends/cuda/parameter_block.h"
 #include "backends/cuda/reporting_kernel.h"
 
@@ -32,21 +33,26 @@ class CudaKernel final : public ReportingKernel {
   ~CudaKernel() override;
 
   std::size_t workspace_bytes(const Program& program, const Problem& problem) const override;
+  std::size_t span_bytes(const BlockLists* lists, const MaskMap* map) const override;
   std::size_t launch(const backends::Launch& launch) const override;
 
   void check_errors() const override;
 
  private:
-  void enqueue(const backends::Launch& launch, class Workspace& workspace) const;
+  void enqueue(const LaunchSite& site) const;
   void load(const backends::Binary& binary);
+  void load_companions();
 
   std::shared_ptr<Gpu> gpu_;
   KernelParts parts_;
   BlockLayout block_;
   ModuleHandle module_ = nullptr;
   FunctionHandle function_ = nullptr;
-  FunctionHandle pyramid_function_ = nullptr;  ///< null where no table decides tiles
-  std::unique_ptr<FaultRecord> faults_;        ///< in checked mode
+  // What a call launches beside the kernel itself; null where it does not.
+  FunctionHandle pyramid_function_ = nullptr;
+  FunctionHandle merge_function_ = nullptr;
+  ListFunctions list_functions_;
+  std::unique_ptr<FaultRecord> faults_;  ///< in checked mode
 };
 
 }  // namespace tilewright::cuda

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::int64_t kMaxHeadDim = 256;
 constexpr std::int64_t kChunkColumns = 64;
-/// Up to here 192 query rows waste too much and an early maximum costs less than doing tiles again.
-constexpr std::int64_t kShortLength = 2048;
 
 struct Shape {
   int warpgroups;
@@ -77,7 +75,7 @@ std::string family_rejection(const RowQuestion& question) {
   if (problem.kv_layout != KvLayout::kDense) return "keys and values must be dense";
   if (question.any_layout)
     return "the copy engine needs 16-byte aligned bases and strides and innermost stride 1";
-  if (question.block_lists) return "walks no block lists";
+  if (question.block_lists) return "walks no block lists and no mask map's spans";
   if (problem.head_dim % 8 != 0 || problem.value_dim % 8 != 0)
     return "head dims must be multiples of 8";
   return {};
@@ -92,11 +90,6 @@ std::string shape_rejection(const Shape& shape, const RowQuestion& question) {
   if (shape.warpgroups == 3 && needs_registers(question.program))
     return "three warpgroups leave no registers for tables and a score_mod";
   return {};
-}
-
-bool prefers_short(const RowQuestion& question) {
-  const bool is_masked = question.program.roots().mask.has_value();
-  return is_masked && question.problem.kv_len < kShortLength;
 }
 
 /// A tile in shared memory: chunks of 64 columns of 16-bit elements.
@@ -116,8 +109,9 @@ std::vector<Candidate> hopper_candidates(const RowQuestion& question) {
     if (candidate.rejection.empty()) candidate.rejection = shape_rejection(shape, question);
     all.push_back(std::move(candidate));
   }
-  // The table pairs each short row with its long one, the short one in front.
-  const bool is_short = prefers_short(question);
+  // The table pairs each short row with its long one, the short one in front: for few keys 192
+  // query rows waste too much, and an early maximum costs less than doing tiles again.
+  const bool is_short = question.lengths == LengthClass::kShort;
   for (std::size_t i = 0; i + 1 < kShapes.size(); ++i)
     if (kShapes[i].for_short && !is_short) std::swap(all[i], all[i + 1]);
   return all;

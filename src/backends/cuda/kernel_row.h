@@ -44,7 +44,18 @@ struct KernelRow {
   bool packs_group = false;
   bool tries_reference = false;
   bool holds_query = false;
+  bool walks_lists = false;  ///< key tiles come from span lists
+  bool splits_keys = false;  ///< fp32 partial outputs, joined by a second kernel
 };
+
+/// What a call's lengths prefer. Every row is right for every length.
+enum class LengthClass : std::uint8_t {
+  kLong,
+  kShort,  ///< masked and few keys: smaller query tiles
+  kDecode  ///< few query rows a group of heads: groups are packed and keys split
+};
+inline constexpr int kLengthClasses = 3;
+LengthClass length_class_of(const ir::Program& program, const Problem& problem) noexcept;
 
 /// A row and whether it may serve; rows that may not keep their reason, which `explain` prints.
 struct Candidate {
@@ -53,15 +64,16 @@ struct Candidate {
   bool fast = true;       ///< false: refused under require_fast
 };
 
-/// What a choice depends on: structure, dtypes, dims, wanted outputs and the device. Lengths of
-/// `problem` are those of the first call and may only prefer, never exclude.
+/// What a choice depends on: structure, dtypes, dims, wanted outputs, the device and the class of
+/// the lengths; no length of `problem` itself.
 struct RowQuestion {
   const ir::Program& program;
   const analyse::StructureFacts& facts;
   const Problem& problem;
   const DeviceFacts& device;
   bool any_layout = false;   ///< tensors may have any strides: no TMA, no 16-byte copies
-  bool block_lists = false;  ///< the call brings block lists: portable rows walk them
+  bool block_lists = false;  ///< the call brings block lists or a mask map: span lists decide
+  LengthClass lengths = LengthClass::kLong;
 };
 
 /// Every row of every family, most preferred first, each either usable or with its rejection.

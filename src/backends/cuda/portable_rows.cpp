@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace tilewright::cuda {
 
@@ -53,6 +54,19 @@ std::int64_t element_bytes(const Problem& problem) {
   return problem.query_dtype == DType::kF32 ? 4 : 2;
 }
 
+/// Few query rows, all heads of a group in one tile: blocks of few warps, so that many of them read
+/// keys at once.
+constexpr std::array<PortableShape, 3> kHalfDecodeShapes{{
+    {1, 64, 2, 128, false, 2},
+    {1, 32, 2, 256, false, 2},
+    {1, 16, 1, 512, false, 2},
+}};
+constexpr std::array<PortableShape, 3> kFloatDecodeShapes{{
+    {1, 32, 2, 128, false, 2},
+    {1, 16, 2, 256, false, 2},
+    {1, 16, 1, 512, false, 2},
+}};
+
 KernelRow portable_row(const PortableShape& shape, int copy_bytes, const Problem& problem) {
   const std::int64_t unit = problem.query_dtype == DType::kF32 ? 8 : 16;
   KernelRow row;
@@ -88,7 +102,6 @@ std::string portable_rejection(const RowQuestion& question) {
     return "query, key and value must have one dtype";
   if (problem.out_dtype != dtype && problem.out_dtype != DType::kF32)
     return "out must have query's dtype or be f32";
-  if (question.block_lists) return "block lists are not served on CUDA yet";
   if (problem.kv_layout != KvLayout::kDense) return "keys and values must be dense";
   if (problem.head_dim > kMaxPortableHeadDim)
     return fmt::format("serves head dims up to {}", kMaxPortableHeadDim);
@@ -116,22 +129,73 @@ std::string portable_row_rejection(const PortableShape& shape, const KernelRow& 
   return {};
 }
 
+/// What a class of portable rows has in common.
+struct RowClass {
+  std::span<const PortableShape> shapes;
+  int copy_bytes = 16;
+  std::string rejection;  ///< of all of them
+  bool fast = false;
+  bool is_decode = false;
+};
+
+void append_rows(std::vector<Candidate>& all, const RowClass& of, const RowQuestion& question) {
+  for (const PortableShape& shape : of.shapes) {
+    KernelRow row = portable_row(shape, of.copy_bytes, question.problem);
+    if (of.is_decode) {
+      row.name += "_pack_split";
+      row.packs_group = row.splits_keys = true;
+    }
+    if (question.block_lists && !of.is_decode) {
+      row.name += "_lists";
+      row.walks_lists = true;
+    }
+    Candidate candidate{.row = std::move(row), .rejection = of.rejection, .fast = of.fast};
+    if (candidate.rejection.empty())
+      candidate.rejection = portable_row_rejection(shape, candidate.row, question);
+    all.push_back(std::move(candidate));
+  }
+}
+
+/// Copies by single elements: any strides.
+int smallest_copy(const RowQuestion& question) {
+  return question.problem.query_dtype == DType::kF32 ? 4 : 2;
+}
+
+std::string decode_rejection(const RowQuestion& question) {
+  if (question.block_lists) return "walks no block lists and no mask map's spans";
+  if (question.lengths != LengthClass::kDecode)
+    return "for few query rows a group of heads and many keys";
+  return portable_rejection(question);
+}
+
 }  // namespace
+
+std::vector<Candidate> decode_candidates(const RowQuestion& question) {
+  const bool is_float = question.problem.query_dtype == DType::kF32;
+  const auto& shapes = is_float ? kFloatDecodeShapes : kHalfDecodeShapes;
+  std::vector<Candidate> all;
+  for (const int copy_bytes : {16, smallest_copy(question)})
+    append_rows(all,
+                {.shapes = shapes,
+                 .copy_bytes = copy_bytes,
+                 .rejection = decode_rejection(question),
+                 .fast = copy_bytes == 16,
+                 .is_decode = true},
+                question);
+  return all;
+}
 
 std::vector<Candidate> portable_candidates(const RowQuestion& question) {
   const bool is_float = question.problem.query_dtype == DType::kF32;
-  const std::string family = portable_rejection(question);
   std::vector<Candidate> all;
-  for (const int copy_bytes : {16, is_float ? 4 : 2}) {
+  for (const int copy_bytes : {16, smallest_copy(question)}) {
     const auto& half = copy_bytes == 16 ? kAlignedHalfShapes : kHalfShapes;
-    for (const PortableShape& shape : is_float ? kFloatShapes : half) {
-      Candidate candidate{.row = portable_row(shape, copy_bytes, question.problem),
-                          .rejection = family,
-                          .fast = question.device.capability() != kHopper && copy_bytes == 16};
-      if (family.empty())
-        candidate.rejection = portable_row_rejection(shape, candidate.row, question);
-      all.push_back(std::move(candidate));
-    }
+    append_rows(all,
+                {.shapes = is_float ? kFloatShapes : half,
+                 .copy_bytes = copy_bytes,
+                 .rejection = portable_rejection(question),
+                 .fast = question.device.capability() != kHopper && copy_bytes == 16},
+                question);
   }
   return all;
 }

@@ -6,7 +6,10 @@
 
 namespace tilewright::cuda {
 
-/// Rows of attention/portable_forward.cuh, most preferred first, each usable or with its rejection.
+// Rows of attention/portable_forward.cuh, most preferred first, each usable or with its rejection.
+
+/// Rows that pack the heads of a group into a tile and split the keys.
+std::vector<Candidate> decode_candidates(const RowQuestion& question);
 std::vector<Candidate> portable_candidates(const RowQuestion& question);
 
 /// PortableLayout::kBytes of a row.

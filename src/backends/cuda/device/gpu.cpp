@@ -35,7 +35,7 @@ DeviceFacts device_facts(const Driver& driver, int ordinal) {
 }
 
 Gpu::Gpu(std::shared_ptr<const Driver> driver, int ordinal)
-    : driver_(std::move(driver)), facts_(device_facts(*driver_, ordinal)) {
+    : driver_(std::move(driver)), facts_(device_facts(*driver_, ordinal)), nvtx_(Nvtx::find()) {
   driver_->check(driver_->device_get(&handle_, ordinal), "cuDeviceGet", where_of(ordinal));
   driver_->check(driver_->context_retain(&context_, handle_), "cuDevicePrimaryCtxRetain",
                  where_of(ordinal));

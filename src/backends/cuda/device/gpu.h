@@ -6,6 +6,7 @@
 #include "backends/cuda/device/schedule_counters.h"
 #include "backends/cuda/device_facts.h"
 #include "backends/cuda/driver/driver.h"
+#include "backends/cuda/driver/nvtx.h"
 
 namespace tilewright::cuda {
 
@@ -25,6 +26,7 @@ class Gpu {
   const Driver& driver() const noexcept { return *driver_; }
   const DeviceFacts& facts() const noexcept { return facts_; }
   ContextHandle context() const noexcept { return context_; }
+  const Nvtx& nvtx() const noexcept { return nvtx_; }
   ScheduleCounters& counters() noexcept { return *counters_; }
 
   /// Memory for work on `stream`, from a pool of this engine that keeps what it has.
@@ -36,6 +38,7 @@ class Gpu {
 
   std::shared_ptr<const Driver> driver_;
   DeviceFacts facts_;
+  Nvtx nvtx_;
   int handle_ = 0;
   ContextHandle context_ = nullptr;
   std::unique_ptr<ScheduleCounters> counters_;

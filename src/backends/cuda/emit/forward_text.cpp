@@ -68,8 +68,9 @@ std::string hopper_variant(const backends::EmitRequest& request, const KernelRow
 }
 
 /// fp32 results of 16-bit inputs: what a merge of parts starts from.
-bool writes_partials(const Problem& problem) {
-  return problem.out_dtype == DType::kF32 && problem.query_dtype != DType::kF32;
+bool writes_partials(const Problem& problem, const KernelRow& row) {
+  return row.splits_keys ||
+         (problem.out_dtype == DType::kF32 && problem.query_dtype != DType::kF32);
 }
 
 std::string portable_variant(const backends::EmitRequest& request, const KernelRow& row) {
@@ -84,14 +85,15 @@ std::string portable_variant(const backends::EmitRequest& request, const KernelR
       "  static constexpr int kStages = {};\n"
       "  static constexpr int kCopyBytes = {};\n"
       "  static constexpr bool kPacksGroup = {};\n"
+      "  static constexpr bool kWalksLists = {};\n"
       "  static constexpr bool kPartialOut = {};\n"
       "  static constexpr bool kTriesReference = {};\n"
       "  static constexpr bool kHoldsQuery = {};\n"
       "{}}};\n",
       element_tag(request.problem.query_dtype), row.head_tile, row.value_tile, row.warps,
       row.strips, row.kv_rows, row.key_stages, row.copy_bytes, truth(row.packs_group),
-      truth(writes_partials(request.problem)), truth(row.tries_reference), truth(row.holds_query),
-      common_constants(request, row));
+      truth(row.walks_lists), truth(writes_partials(request.problem, row)),
+      truth(row.tries_reference), truth(row.holds_query), common_constants(request, row));
 }
 
 /// Includes of the family, the matrix shapes it needs among them.

@@ -72,7 +72,7 @@ struct SlotStrides {
 
 struct SpanLists {
   DeviceAddress spans = 0;
-  DeviceAddress first = 0;
+  DeviceAddress ranges = 0;
   std::int32_t q_blocks = 0;
   std::int32_t q_block_rows = 0;
   std::int32_t batches = 0;
@@ -88,6 +88,7 @@ struct PortableSchedule {
   std::int32_t last_tile_first = 0;
   std::int32_t splits = 1;
   std::int32_t split_keys = 0;
+  std::int32_t block_tiles = 1;
 };
 
 struct Portable {

@@ -6,15 +6,12 @@ namespace tilewright::cuda {
 
 namespace {
 
-/// Room above the last position for a tile and the arithmetic around it.
-constexpr std::int64_t kLengthLimit = (std::int64_t{1} << 31) - (std::int64_t{1} << 18);
-
 void check_length(std::int64_t length, const char* where) {
-  if (length < kLengthLimit) return;
+  if (length < kPositionLimit) return;
   throw Error({.code = ErrorCode::kUnsupported,
                .what = "a length is too large for 32-bit positions",
                .where = where,
-               .expected = "below " + std::to_string(kLengthLimit),
+               .expected = "below " + std::to_string(kPositionLimit),
                .got = std::to_string(length),
                .hint = "split the rows, or merge partial results over parts of the keys"});
 }

@@ -6,6 +6,7 @@
 #include "backends/contract/backend.h"
 #include "backends/cuda/device/workspace.h"
 #include "backends/cuda/kernel_row.h"
+#include "backends/cuda/launch/forward_params.h"
 
 namespace tilewright::cuda {
 
@@ -15,7 +16,8 @@ struct LaunchSite {
   const KernelRow& row;
   Gpu& gpu;
   Workspace& workspace;
-  DeviceAddress error = 0;  ///< the ErrorRecord; 0 outside checked mode
+  DeviceAddress error = 0;       ///< the ErrorRecord; 0 outside checked mode
+  params::SpanLists lists = {};  ///< of a row that walks them
 
   StreamHandle stream() const noexcept { return static_cast<StreamHandle>(launch.stream); }
 };
@@ -37,6 +39,10 @@ inline std::int64_t stride_of(const TensorView& tensor, std::size_t axis) noexce
 
 /// "B 2, Bkv 2, Hq 8, Hkv 8, Q 128, KV 128, E 64, Ev 64, bf16"
 std::string text_of(const Problem& problem);
+
+/// Lengths, and batch times query heads, lie below; above is room for a tile and the arithmetic
+/// around it.
+inline constexpr std::int64_t kPositionLimit = (std::int64_t{1} << 31) - (std::int64_t{1} << 18);
 
 /// Throws Error{kUnsupported} for lengths past 32-bit coordinates, and for lse and max_scores whose
 /// strides differ: kernels read one set.

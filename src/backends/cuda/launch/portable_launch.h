@@ -9,7 +9,7 @@ namespace tilewright::cuda {
 /// can.
 std::string portable_layout_rejection(std::int64_t copy_bytes, const ForwardInputs& inputs);
 
-/// Fills the parameters; no workspace, no counters.
+/// Fills the parameters for results where the caller wants them; no workspace, no counters.
 Grid fill_portable(const LaunchSite& site, params::Portable& params);
 
 }  // namespace tilewright::cuda
