@@ -141,4 +141,28 @@ __device__ __forceinline__ Value element(const Capture<Stored, kRank>& tensor, b
   return value;
 }
 
+template <class Int, class Stored, int kRank, class Written>
+__device__ __forceinline__ void step_inside(Int& offset, const Capture<Stored, kRank>& tensor,
+                                            int axis, Written written) {
+  using Unsigned = typename UnsignedOf<Int>::Type;
+  using I = Integers<Int>;
+  const Int extent = narrowed<Int>(tensor.extent[axis]);
+  const auto index = static_cast<Unsigned>(wrapped(written, extent));
+  const auto last = static_cast<Unsigned>(extent - 1);
+  offset = I::iadd(offset, I::imul(static_cast<Int>(index < last ? index : last),
+                                   static_cast<Int>(tensor.stride[axis])));
+}
+
+/// The element where every live subscript is known to lie inside a tensor that is not empty: dead
+/// ones are moved inside, and nothing is compared. 0 behind a false guard.
+template <class Value, class Int, class Stored, int kRank, class... Written>
+__device__ __forceinline__ Value proven_element(const Capture<Stored, kRank>& tensor, bool live,
+                                                Written... subscripts) {
+  Int offset = 0;
+  int axis = 0;
+  (step_inside(offset, tensor, axis++, subscripts), ...);
+  const Value value = value_of<Value>(tensor.data[offset]);
+  return live ? value : Value{0};
+}
+
 }  // namespace tilewright::cuda::mods

@@ -5,6 +5,7 @@
 #include "backends/cuda/emit/bindings_text.h"
 #include "backends/cuda/emit/body.h"
 #include "backends/cuda/emit/gradient_text.h"
+#include "backends/cuda/emit/interval_text.h"
 #include "backends/cuda/emit/node_plan.h"
 #include "backends/cuda/emit/range_body.h"
 #include "backends/cuda/emit/score_form.h"
@@ -45,15 +46,15 @@ class ModsWriter {
   std::string aliases() const {
     const char* real = plan_.program.mask_is_f64() ? "double" : "float";
     return fmt::format(
-        "  using Int = {};\n"
+        "  using Int = {0};\n"
         "  using I = mods::Integers<Int>;\n"
         "  using W = mods::Integers<i64>;\n"
-        "  using M = mods::MaskArithmetic<{}>;\n"
-        "  using S = mods::{}ScoreArithmetic;\n"
+        "  using M = mods::MaskArithmetic<{2}>;\n"
+        "  using S = mods::{1}ScoreArithmetic;\n"
+        "  using Near = mods::NearScoreArithmetic;\n"
         "  using R = mods::IntegerRanges<Int>;\n"
-        "  using F = mods::RealRanges<{}>;\n",
-        plan_.variant.fits_int32 ? "i32" : "i64", real, plan_.variant.fast_functions ? "Fast" : "",
-        real);
+        "  using F = mods::RealRanges<{2}>;\n",
+        plan_.variant.fits_int32 ? "i32" : "i64", plan_.variant.fast_functions ? "Fast" : "", real);
   }
 
   std::string bindings() const {
@@ -85,18 +86,10 @@ class ModsWriter {
   }
 
   std::string constants() const {
-    const std::size_t intervals = plan_.intervals ? plan_.intervals->ranges.size() : 0;
     return fmt::format(
         "  static constexpr bool kHasScoreMod = {};\n"
-        "  static constexpr bool kHasMaskMod = {};\n"
-        "  static constexpr int kRowIntervals = {};\n"
-        "  static constexpr bool kIntervalsMayFail = {};\n",
-        plan_.has_score(), plan_.has_mask(), intervals, intervals_may_fail());
-  }
-
-  bool intervals_may_fail() const {
-    return plan_.intervals &&
-           !(plan_.intervals->positive.empty() && plan_.intervals->not_negative.empty());
+        "  static constexpr bool kHasMaskMod = {};\n{}",
+        plan_.has_score(), plan_.has_mask(), interval_constants(plan_));
   }
 
   std::string value_functions() const {
@@ -106,7 +99,7 @@ class ModsWriter {
     text += member_function(Scope::kDiagonal, "Diagonal", "diagonal",
                             "const Head& head, i32 i_minus_j");
     if (plan_.has_mask()) text += mask_function();
-    if (plan_.intervals) text += interval_functions();
+    if (plan_.intervals) text += interval_text(plan_);
     if (plan_.has_score()) text += exponent_function();
     return text;
   }
@@ -157,46 +150,6 @@ class ModsWriter {
         kDevice, body.text(), result);
   }
 
-  /// Values of the row alone: what interval() and intervals_hold() see.
-  Surroundings of_row() const {
-    Surroundings around{.scope = Scope::kScore, .has_diagonals = false};
-    around.head = "head.";
-    around.row = "row.";
-    around.query = "i";
-    return around;
-  }
-
-  std::string interval_functions() const {
-    std::string text = fmt::format(
-        "{}KeyInterval interval(const Bindings& bindings, const Head& head, const Row& row, i32 i, "
-        "int which) {{\n",
-        kDevice);
-    for (std::size_t n = 0; n < plan_.intervals->ranges.size(); ++n) {
-      Body body(plan_, of_row());
-      const std::string begin = body.value(plan_.intervals->ranges[n].begin);
-      const std::string end = body.value(plan_.intervals->ranges[n].end);
-      text += fmt::format(
-          "    if (which == {}) {{\n{}    return {{mods::key_position({}, bindings.kv_base), "
-          "mods::key_position({}, bindings.kv_base)}};\n    }}\n",
-          n, body.text(), begin, end);
-    }
-    text += "    return {0, 0};\n  }\n";
-    return intervals_may_fail() ? text + condition_function() : text;
-  }
-
-  std::string condition_function() const {
-    Body body(plan_, of_row());
-    std::string result;
-    for (const NodeId id : plan_.intervals->positive)
-      result += (result.empty() ? "" : " && ") + body.value(id) + " > 0";
-    for (const NodeId id : plan_.intervals->not_negative)
-      result += (result.empty() ? "" : " && ") + body.value(id) + " >= 0";
-    return fmt::format(
-        "{}bool intervals_hold(const Bindings& bindings, const Head& head, const Row& row, i32 i) "
-        "{{\n{}    return {};\n  }}\n",
-        kDevice, body.text(), result);
-  }
-
   std::string exponent_function() const {
     Surroundings around = at_site("at.pair.i", "at.pair.j");
     around.live = "at.pair.i < bindings.q_len && at.pair.j < bindings.kv_len";
@@ -214,11 +167,48 @@ class ModsWriter {
     Body at_first_key(plan_, first);
     const std::string result =
         ScoreForms(plan_, body, at_first_key).exponent(*plan_.program.roots().score);
+    const std::string text =
+        fmt::format("    [[maybe_unused]] const float score = at.product * at.scale;\n{}{}{}", mask,
+                    at_first_key.text(), body.text());
+    const auto argument = bounded_argument();
+    if (!argument)
+      return fmt::format(
+          "{}float exponent(const Bindings& bindings, const ScoreSite<EmittedMods>& at) {{\n"
+          "{}    return {};\n  }}\n",
+          kDevice, text, result);
+    return near_functions(text, result, body.value(*argument));
+  }
+
+  /// The argument of a score's only tanh or sigmoid, whose values near 0 are cheap to compute.
+  std::optional<NodeId> bounded_argument() const {
+    // The special-function unit's own tanh is as fast as a polynomial.
+    if (plan_.variant.reports || plan_.variant.fast_functions) return std::nullopt;
+    const ir::Program& program = plan_.program;
+    std::optional<NodeId> argument;
+    for (NodeId id = 0; id < program.size(); ++id) {
+      const ir::Op op = program.node(id).op;
+      if (!plan_.in_score[id] || !plan_.depends_on_score(id) || plan_.in_mask[id]) continue;
+      if (op < ir::Op::exp || op > ir::Op::softplus || op == ir::Op::relu) continue;
+      if (argument || (op != ir::Op::tanh && op != ir::Op::sigmoid)) return std::nullopt;
+      argument = program.operands(id)[0];
+    }
+    return argument;
+  }
+
+  /// The exponent by either arithmetic, and how far the argument lies from 0. A sigmoid is near
+  /// where half its argument is; asking for the whole is safe.
+  static std::string near_functions(const std::string& text, const std::string& result,
+                                    const std::string& argument) {
+    const char* parameters = "(const Bindings& bindings, const ScoreSite<EmittedMods>& at) {\n";
     return fmt::format(
-        "{}float exponent(const Bindings& bindings, const ScoreSite<EmittedMods>& at) {{\n"
-        "    [[maybe_unused]] const float score = at.product * at.scale;\n"
-        "{}{}{}    return {};\n  }}\n",
-        kDevice, mask, at_first_key.text(), body.text(), result);
+        "  template <class S>\n"
+        "{0}float exponent_by{1}{2}    return {3};\n  }}\n"
+        "{0}float exponent{1}    return exponent_by<S>(bindings, at);\n  }}\n"
+        "{0}float exponent_near{1}    return exponent_by<Near>(bindings, at);\n  }}\n"
+        "{0}float reach{1}{2}    return ptx::magnitude({4});\n  }}\n"
+        "  static constexpr bool kHasNear = true;\n"
+        "  static constexpr float kNearLimit = Near::kLimit;\n",
+        kDevice, parameters, text, result, argument);
   }
 
   bool in_band(NodeId id) const {
