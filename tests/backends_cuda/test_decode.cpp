@@ -85,7 +85,9 @@ TEST(KeySplits, DependOnTheKeysAlone) {
       problem.kv_len = keys;
       const KeySplit split = key_split(problem);
       EXPECT_GE(static_cast<std::int64_t>(split.parts) * split.part_keys, keys);
-      if (keys > 0) EXPECT_LT(static_cast<std::int64_t>(split.parts - 1) * split.part_keys, keys);
+      if (keys > 0) {
+        EXPECT_LT(static_cast<std::int64_t>(split.parts - 1) * split.part_keys, keys);
+      }
       EXPECT_LE(split.parts, std::max<std::int64_t>(256 / heads, 8));
       problem.batch = 7;
       EXPECT_EQ(key_split(problem).part_keys, split.part_keys);
