@@ -40,6 +40,14 @@ def autocast(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
     )
 
 
+def _are_plain(tensors: tuple[Any, ...]) -> bool:
+    return all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in tensors)
+
+
+if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+    _are_plain = _core.are_plain_tensors  # noqa: F811  the same, compiled
+
+
 def watched() -> bool:
     """Whether a dispatch or function mode looks at operations."""
     return (
@@ -83,7 +91,7 @@ def call(
         grad = query.requires_grad or key.requires_grad or value.requires_grad
     if _forward_mode._current_level >= 0:
         _refuse_tangents((*operands, *captures))
-    if engine is None and (watched() or not _core.are_plain_tensors((*operands, *captures))):
+    if engine is None and (watched() or not _are_plain((*operands, *captures))):
         integers, reals = numbers_of(program)
         return torch.ops.tilewright.forward(
             query, key, value, captures, integers, reals, [], list(lists), list(list_sizes),
