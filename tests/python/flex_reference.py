@@ -57,7 +57,7 @@ def assert_near(got, want, ref, eager, factor=1.0):
 
 def assert_sum_near(got, want, ref, eager, terms):
     """assert_near for a gradient that is a sum over many pairs: a sum that cancels is held against the size
-    of its `terms`, and means over fewer than 32 elements against their maximum only (docs/numerics.md)."""
+    of its `terms`, and fewer than 32 elements against their maximum only (tests/support/backward.cpp says why)."""
     name = str(got.dtype).removeprefix("torch.")
     got, want, ref, eager = (t.detach().double() for t in (got, want, ref, eager))
     error, reference = (got - want).abs(), (ref - want).abs()

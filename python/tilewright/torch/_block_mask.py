@@ -14,15 +14,9 @@ import torch
 from .._error import InvalidArgumentError
 from .._pictures import Mask
 from .._trace import Traced, trace
-from ._block_lists import (
-    block_pair,
-    covered_pairs,
-    cropped_lists,
-    dense_from_lists,
-    lists_of_mask,
-    transposed,
-)
+from ._block_lists import block_pair, covered_pairs, cropped_lists, dense_from_lists, lists_of_mask, transposed
 from ._block_text import block_picture, block_report
+from ._devices import indexed
 
 DEFAULT_BLOCK = 128
 _LISTS = (
@@ -40,13 +34,6 @@ except ImportError:
 def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
     """The mask that keeps every pair."""
     return batch.new_ones((), dtype=torch.bool)
-
-
-def indexed(device: torch.device) -> torch.device:
-    """The device with its number: "cuda" means the current one."""
-    if device.type != "cuda" or device.index is not None or not torch.cuda.is_available():
-        return device
-    return torch.device("cuda", torch.cuda.current_device())
 
 
 def _field(name: str) -> property:

@@ -47,7 +47,7 @@ def _teach_comparisons(is_symbol: Any) -> None:
             return right.call_method(tx, f"__{_REFLECTED[name]}__", [left], {})
         return original(self, tx, left, right)
 
-    BuiltinVariable._comparison_with_symnode = compare
+    BuiltinVariable._comparison_with_symnode = compare  # type: ignore[method-assign]
     # Handlers that were made before hold the method as it was.
     getattr(BuiltinVariable, "call_function_handler_cache", {}).clear()
     for handlers in ("_binop_handlers", "_binops"):
@@ -74,4 +74,4 @@ def _teach_subscripts(is_symbol: Any) -> None:
             flat.extend(x for x in items if is_symbol(x))
         return flat
 
-    torch_function._flatten_vts = flatten
+    torch_function._flatten_vts = flatten  # type: ignore[assignment]

@@ -13,6 +13,7 @@ from .._error import InvalidArgumentError
 from .._tensors import torch_view
 from .._trace import on_host, positional_count, trace
 from ._block_mask import DEFAULT_BLOCK, BlockMask
+from ._devices import default_device
 
 
 def _require_mods(mods: Any) -> None:
@@ -44,11 +45,6 @@ def and_masks(*mask_mods: Any) -> Any:
         return result
 
     return and_mask
-
-
-def default_device() -> torch.device:
-    """The accelerator where there is one that tilewright serves, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def create_mask(
