@@ -1,6 +1,7 @@
 """Loads forward cubins through libcuda and launches them on PyTorch tensors; mirrors kernels/cuda/attention/forward_params.cuh."""
 import ctypes
 import math
+import os
 import re
 import struct
 
@@ -40,7 +41,7 @@ class Kernel:
     def __init__(self, folder, spec):
         name, _, waves = spec.partition("@")
         self.waves = float(waves) if waves else None
-        parts = name.split("_")
+        parts = os.path.basename(name).split("_")
         self.name = spec
         self.e, self.v = (int(x) for x in re.fullmatch(r"e(\d+)v(\d+)", parts[0]).groups())
         self.groups, self.tile = (int(p[1:]) for p in parts[1:3])
@@ -62,7 +63,7 @@ class Kernel:
         chunks = lambda d: (d + 63) // 64
         query = self.groups * 64 * 128 * chunks(self.e) * self.stages[0]
         ring = self.tile * 128 * (self.stages[1] * chunks(self.e) + self.stages[2] * chunks(self.v))
-        return query + ring + 512
+        return query + ring + 1024
 
     def prepare(self, q, k, v, out, lse, max_scores=None, bindings=b"", scale=None, longest_first=None):
         """A callable that launches on the current stream; everything else is done here."""
@@ -86,7 +87,7 @@ class Kernel:
         params = ctypes.create_string_buffer(raw.ljust(576, b"\0"), 576 + 64)
         bound = ctypes.create_string_buffer(bindings.ljust(64, b"\0"), max(64, len(bindings)))
         pointers = (ctypes.c_void_p * 2)(ctypes.addressof(params), ctypes.addressof(bound))
-        grid = min(items, self.sms)
+        grid = min(items, int(os.environ.get("FORWARD_BLOCKS", self.sms)))
         threads = 128 * (self.groups + 1)
         keep = (q, k, v, out, lse, max_scores, params, bound)
 

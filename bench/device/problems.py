@@ -73,6 +73,12 @@ class Mods:
             self.captures, self.pyramids = [begin], [begin]
             self.keep = lambda i, j: (j >= begin[i]) & (j <= i)
             self.bindings = struct.pack("<Q", begin.data_ptr())
+        if name == "padding":
+            keep = torch.rand(kv_rows, device="cuda", generator=torch.Generator(device="cuda").manual_seed(2)) < 0.7
+            self.tensors.append(keep)
+            self.captures, self.pyramids = [keep], [keep]
+            self.keep = lambda i, j: keep[j] & (i >= 0)
+            self.bindings = struct.pack("<Qi", keep.data_ptr(), kv_rows)
         if name == "alibi":
             slope = torch.exp2(-(torch.arange(heads, device="cuda") + 1) * 0.5).float()
             self.tensors.append(slope)

@@ -43,7 +43,8 @@ def tensor(array):
     extents = (c.c_int64 * rank)(*array.shape)
     strides = (c.c_int64 * rank)(*array.stride())
     name = str(array.dtype).removeprefix("torch.")
-    return Tensor(array.data_ptr(), DTYPES[name], rank, extents, strides, 0, 0)
+    ordinal = array.get_device()
+    return Tensor(array.data_ptr(), DTYPES[name], rank, extents, strides, int(ordinal >= 0), max(ordinal, 0))
 
 
 class Engine:

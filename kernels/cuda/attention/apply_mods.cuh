@@ -4,10 +4,12 @@
 #pragma once
 
 #include "attention/mods_contract.cuh"
+#include "attention/sorted_runs.cuh"
 #include "attention/work_item.cuh"
 #include "ptx/numbers.cuh"
 #include "tile/accumulator.cuh"
 #include "tile/keep_words.cuh"
+#include "tile/warp_value.cuh"
 
 namespace tilewright::cuda {
 
@@ -57,8 +59,8 @@ struct DiagonalValues {
 };
 
 /// Turns products of query and key into exponents of two: log2(e) * score_mod(scale * product) +
-/// minus_reference of the row.
-template <class Mods, int kColumns>
+/// minus_reference of the row; kNear: by the form for scores of a limited size.
+template <class Mods, int kColumns, bool kNear>
 struct Exponents {
   using Score = Accumulator<kColumns>;
   const typename Mods::Bindings& bindings;
@@ -72,16 +74,44 @@ struct Exponents {
     if constexpr (!Mods::kHasScoreMod) {
       return ptx::fused(product, scale_log2, minus_reference);
     } else {
-      const int slot = Score::row_slot(e);
-      const i32 i = item.first_row + 8 * slot;
-      const i32 j = first_key + Score::column_offset(e);
-      const typename Mods::Column column = Mods::column(bindings, item.head, j);
-      const PairIndex pair = {i, j, first_key, static_cast<float>(Score::column_offset(e))};
-      const ScoreSite<Mods> site = {product,         scale,          scale_log2,
-                                    minus_reference, item.head,      item.row[slot],
-                                    column,          diagonal.at(e), pair};
-      return Mods::exponent(bindings, site);
+      return at_site(e, product, minus_reference, [&](const ScoreSite<Mods>& site) {
+        if constexpr (kNear) {
+          return Mods::exponent_near(bindings, site);
+        } else {
+          return Mods::exponent(bindings, site);
+        }
+      });
     }
+  }
+
+  /// For the whole warp: whether every score is of the limited size.
+  __device__ __forceinline__ bool are_near(const Score& score) const {
+    float chain[4] = {};
+#pragma unroll
+    for (int e = 0; e < Score::kElements; ++e) {
+      const float reach = at_site(e, score.value[e], 0.0f, [&](const ScoreSite<Mods>& site) {
+        return Mods::reach(bindings, site);
+      });
+      chain[e % 4] = ptx::larger(chain[e % 4], reach);
+    }
+    const float most =
+        ptx::larger(ptx::larger(chain[0], chain[1]), ptx::larger(chain[2], chain[3]));
+    return !ptx::any(most > Mods::kNearLimit);
+  }
+
+ private:
+  template <class Use>
+  __device__ __forceinline__ float at_site(int e, float product, float minus_reference,
+                                           const Use& use) const {
+    const int slot = Score::row_slot(e);
+    const i32 i = item.first_row + 8 * slot;
+    const i32 j = first_key + Score::column_offset(e);
+    const typename Mods::Column column = Mods::column(bindings, item.head, j);
+    const PairIndex pair = {i, j, first_key, static_cast<float>(Score::column_offset(e))};
+    const ScoreSite<Mods> site = {product,         scale,          scale_log2,
+                                  minus_reference, item.head,      item.row[slot],
+                                  column,          diagonal.at(e), pair};
+    return use(site);
   }
 };
 
@@ -90,7 +120,6 @@ struct Exponents {
 template <class Mods, int kColumns>
 struct WarpColumns {
   using Column = typename Mods::Column;
-  static constexpr bool kIsEmpty = sizeof(Column) == 1;
   Column own[(kColumns / 8 + 7) / 8 * 2];
 
   __device__ __forceinline__ void load(const typename Mods::Bindings& bindings,
@@ -106,18 +135,7 @@ struct WarpColumns {
   /// Of this lane's column in group `g` of the eight that own[slot] stands for; called by the whole
   /// warp.
   __device__ __forceinline__ Column at(int slot, int g) const {
-    if constexpr (kIsEmpty) {
-      return own[slot];
-    } else {
-      u32 words[(sizeof(Column) + 3) / 4] = {};
-      memcpy(words, &own[slot], sizeof(Column));
-      const u32 from = static_cast<u32>(g) * 4 + ptx::thread_in_block() % 4;
-#pragma unroll
-      for (u32& word : words) word = ptx::broadcast(word, from);
-      Column column;
-      memcpy(&column, words, sizeof(Column));
-      return column;
-    }
+    return value_of_lane(own[slot], static_cast<u32>(g) * 4 + ptx::thread_in_block() % 4);
   }
 };
 
@@ -126,41 +144,31 @@ struct WarpColumns {
 template <class Mods, int kColumns>
 struct DeadPairs {
   using Score = Accumulator<kColumns>;
+  static constexpr bool kHasSorted = Mods::kSortedRuns > 0;
+  static constexpr bool kHasIntervals = Mods::kRowIntervals > 0 || kHasSorted;
   static constexpr bool kHasPairs =
-      Mods::kHasMaskMod && (Mods::kRowIntervals == 0 || Mods::kIntervalsMayFail);
-  static constexpr bool kHasIntervals = Mods::kRowIntervals > 0;
+      Mods::kHasMaskMod && (!kHasIntervals || Mods::kIntervalsMayFail || kHasSorted);
 
   const typename Mods::Bindings& bindings;
   const ModsOfItem<Mods>& item;
+  const SortedRuns<Mods, kColumns>& runs;  ///< of the tile
   FragmentLane lane;
   i32 kv_begin;
 
   /// score := -inf there; whatever stood in its place is dropped.
   __device__ __forceinline__ void drop(Score& score) const {
-    if constexpr (!kHasIntervals || !kHasPairs) {
-      drop_unless<kHasIntervals, kHasPairs>(score);
-    } else if (ptx::any(!intervals_hold(0) || !intervals_hold(1))) {
-      drop_unless<false, true>(score);
-    } else {
-      drop_unless<true, false>(score);
-    }
-  }
-
- private:
-  using Keep = KeepWords<kColumns>;
-
-  template <bool kByIntervals, bool kByPairs>
-  __device__ __forceinline__ void drop_unless(Score& score) const {
     const float dead = ptx::float_of(0xff800000u);
     Keep live[kRowsPerThread];
-    if constexpr (kByPairs) by_pairs(live);
+    const bool hold = kHasIntervals && intervals_hold();
+    if constexpr (kHasIntervals) {
+      if (hold) by_intervals(live);
+    }
+    if (!hold) {
+      if constexpr (kHasPairs) by_pairs(live);
+      end_of_keys(live);
+    }
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
-      const Keep keep = kept<kByIntervals>(slot);
-#pragma unroll
-      for (int w = 0; w < Keep::kWords; ++w) {
-        live[slot].word[w] = kByPairs ? live[slot].word[w] & keep.word[w] : keep.word[w];
-      }
 #pragma unroll
       for (int e = 2 * slot; e < Score::kElements; e += e % 2 == 0 ? 1 : 3) {
         score.value[e] = live[slot].keeps(Score::order_in_row(e)) ? score.value[e] : dead;
@@ -168,25 +176,70 @@ struct DeadPairs {
     }
   }
 
-  __device__ __forceinline__ bool intervals_hold(int slot) const {
-    return Mods::intervals_hold(bindings, item.head, item.row[slot], item.first_row + 8 * slot);
+ private:
+  using Keep = KeepWords<kColumns>;
+
+  /// For the whole warp.
+  __device__ __forceinline__ bool intervals_hold() const {
+    if constexpr (!kHasPairs) return true;
+    bool fails = false;
+    if constexpr (kHasSorted) fails = !runs.ascend();
+    if constexpr (Mods::kIntervalsMayFail) {
+#pragma unroll
+      for (int slot = 0; slot < kRowsPerThread; ++slot) {
+        fails |= !Mods::intervals_hold(bindings, item.head, item.row[slot], position(slot));
+      }
+    }
+    return !ptx::any(fails);
   }
 
-  template <bool kByIntervals>
-  __device__ __forceinline__ Keep kept(int slot) const {
-    Keep keep;
+  __device__ __forceinline__ i32 position(int slot) const { return item.first_row + 8 * slot; }
+
+  __device__ __forceinline__ void by_intervals(Keep (&live)[kRowsPerThread]) const {
     const i32 end = item.kv_end - kv_begin;
-    if constexpr (kByIntervals) {
-      const i32 i = item.first_row + 8 * slot;
 #pragma unroll
-      for (int n = 0; n < Mods::kRowIntervals; ++n) {
-        const KeyInterval kept = Mods::interval(bindings, item.head, item.row[slot], i, n);
-        keep.add(lane, kept.begin - kv_begin, min(kept.end - kv_begin, end));
+    for (int slot = 0; slot < kRowsPerThread; ++slot) {
+      const auto add = [&](KeyInterval kept) {
+        live[slot].add(lane, kept.begin - kv_begin, min(kept.end - kv_begin, end));
+      };
+      const typename Mods::Row& row = item.row[slot];
+      if constexpr (kHasSorted) {
+        KeyInterval found[Mods::kSortedRuns];
+        find_runs(slot, found);
+#pragma unroll
+        for (int n = 0; n < Mods::kSortedIntervals; ++n) {
+          add(Mods::sorted_interval(bindings, item.head, row, position(slot), n, found));
+        }
+      } else {
+#pragma unroll
+        for (int n = 0; n < Mods::kRowIntervals; ++n) {
+          add(Mods::interval(bindings, item.head, row, position(slot), n));
+        }
       }
-    } else {
-      keep.add(lane, 0, end);
     }
-    return keep;
+  }
+
+  template <int kRuns>
+  __device__ __forceinline__ void find_runs(int slot, KeyInterval (&found)[kRuns]) const {
+#pragma unroll
+    for (int run = 0; run < kRuns; ++run) {
+      const i64 value = Mods::run_value(bindings, item.head, item.row[slot], position(slot), run);
+      found[run] = {kv_begin + runs.columns_before(run, value, false),
+                    kv_begin + runs.columns_before(run, value, true)};
+    }
+  }
+
+  /// Without a mask every key that exists is kept, else what is kept so far and exists.
+  __device__ __forceinline__ void end_of_keys(Keep (&live)[kRowsPerThread]) const {
+    Keep keep;
+    keep.add(lane, 0, item.kv_end - kv_begin);
+#pragma unroll
+    for (int slot = 0; slot < kRowsPerThread; ++slot) {
+#pragma unroll
+      for (int w = 0; w < Keep::kWords; ++w) {
+        live[slot].word[w] = kHasPairs ? live[slot].word[w] & keep.word[w] : keep.word[w];
+      }
+    }
   }
 
   /// Asks the mask about every pair. A loop, not unrolled text: masks can be long, and only bits

@@ -16,23 +16,26 @@
 #include "attention/forward_layout.cuh"
 #include "attention/forward_store.cuh"
 #include "attention/range_alarm.cuh"
+#include "attention/tile_products.cuh"
 #include "attention/tile_softmax.cuh"
 #include "pipeline/ping_pong.cuh"
-#include "tile/attention_gemms.cuh"
 
 namespace tilewright::cuda {
 
 template <class Variant, class Mods>
 struct ForwardConsumer {
   using Layout = ForwardLayout<Variant>;
-  using Element = typename Variant::Element;
   static constexpr int kKeyTile = Variant::kKeyTile;
   static constexpr bool kDefersCheck = Variant::kDefersCheck && !Variant::kTracksMaximum;
   /// With a single query stage a deferred check would hold up the next item: its last tile must be
   /// right at once.
   static constexpr bool kLastIsPlain = !kDefersCheck || Layout::kQueryStages > 1;
+  /// A score_mod's exponents would have to be there before the mask is: too much for the plain
+  /// loop.
+  static constexpr bool kPartialIsPlain = !TileSoftmax<Variant, Mods>::kExponentsFirst;
   /// Tiles with one of these notes do not belong in the plain loop.
-  static constexpr u32 kNotPlain = TileNote::kPartial | TileNote::kFirst | TileNote::kEndsStream |
+  static constexpr u32 kNotPlain = TileNote::kFirst | TileNote::kEndsStream |
+                                   (kPartialIsPlain ? 0 : TileNote::kPartial) |
                                    (kLastIsPlain ? 0 : TileNote::kLast);
 
   const ForwardParams& params;
@@ -45,18 +48,13 @@ struct ForwardConsumer {
   RingPosition<Layout::kValueStages> value_at{};
   RingPosition<Layout::kQueryStages> query_at{};
 
-  Accumulator<kKeyTile> score;
-  Accumulator<Variant::kValueDim> out;
-  u32 probability[kKeyTile / 4];
-  bool store_waits = false;  ///< `out` belongs to the item before the current one
-  u32 store_slot = 0;
-  FinishedRows store_rows;
+  TileProducts<Variant> products;
 
   __device__ __forceinline__ void run() {
     const TileNote tile = await_key();
     turns.start();
     if (!tile.ends_stream()) {
-      out.clear();
+      products.out.clear();
       softmax.start_item(layout.item(tile.item_slot()), row_in_item());
       await_query();
       work_through(tile);
@@ -99,38 +97,46 @@ struct ForwardConsumer {
   /// The scores and probabilities of a tile with nothing beside them.
   __device__ __forceinline__ void do_alone(TileNote tile, bool again) {
     if (again) alarm.reset();
-    softmax.load_diagonals(tile);
-    scores_now(again ? key_at.previous() : key_at.stage, again ? held_query(tile) : query_at.stage);
+    softmax.load_tile(tile);
+    issue_scores(again ? key_at.previous() : key_at.stage,
+                 again ? held_query(tile) : query_at.stage);
+    products.await_all_scores();
+    ptx::sync_warp();
     if (!kDefersCheck) release_key(tile, key_at.stage, query_at.stage);
     float factor[kRowsPerThread];
-    const bool rescales = softmax.to_probabilities(score, tile, factor);
+    const bool rescales = softmax.to_probabilities(products.score, tile, factor);
     if (!again) {
       end_step(tile);
       return;
     }
-    if (rescales) rescale(factor);
-    softmax.rows.pack(score, probability);
+    if (rescales) products.rescale(factor);
+    softmax.rows.pack(products.score, products.probability);
   }
 
-  /// Steps over full tiles inside an item, the loop in which a kernel spends its time. Each issues
+  /// Steps inside an item, the loop in which a kernel spends its time. Each issues
   /// the scores of `next` and the product of `tile`, and turns those scores into probabilities
   /// meanwhile. Ends at a tile that is not plain (false), or with the turn when an alarm is found
   /// (true).
   __device__ __forceinline__ bool plain_steps(TileNote& tile, TileNote& next) {
-    if (store_waits) return false;
     while ((next.flags & kNotPlain) == 0) {
       await_turn();
       if (kDefersCheck && alarm.raised()) return true;
       issue_scores(key_at.stage, query_at.stage);
-      issue_product(tile, next);
+      issue_product(tile);
+      softmax.load_tile(next);
+      await_scores(next);
+      const bool is_cut = kPartialIsPlain && next.partial();
+      if (is_cut) softmax.mask(products.score, next);
       float factor[kRowsPerThread];
-      const bool rescales = !kDefersCheck && softmax.raise(score, next, factor);
-      softmax.exponentiate(score, next, softmax.kExponentsFirst && !kDefersCheck);
+      // The first keys that a row sees may lie in any partial tile.
+      const bool rescales =
+          (!kDefersCheck || is_cut) && softmax.raise(products.score, next, factor);
+      softmax.exponentiate(products.score, next, softmax.kExponentsFirst && !kDefersCheck);
       // Without deferral this never happens but for NaN, and nobody reads the alarm; it still keeps
       // the exponentials in front of the wait for the product that runs beside them.
       if (!softmax.warp_in_range()) alarm.raise();
       finish_value();
-      if (rescales) rescale(factor);
+      if (rescales) products.rescale(factor);
       end_step(next);
       tile = next;
       next = await_key();
@@ -141,68 +147,60 @@ struct ForwardConsumer {
   /// A step that may cross items, mask or store, with the turn; looks for the maximum of `next`.
   __device__ __forceinline__ void any_step(TileNote tile, TileNote next) {
     issue_scores(key_at.stage, query_at.stage);
-    if (store_waits) store_finished();
-    issue_product(tile, next);
-    if (tile.last()) start_item(tile, next);
+    issue_product(tile);
+    FinishedRows rows{};
+    const u32 held_stage = query_at.previous();
+    if (tile.last()) {
+      rows = finish_rows(softmax.rows);
+      softmax.start_item(layout.item(next.item_slot()), row_in_item());
+    }
+    softmax.load_tile(next);
+    await_scores(next);
     float factor[kRowsPerThread];
-    const bool rescales = softmax.to_probabilities(score, next, factor);
+    const bool rescales = softmax.to_probabilities(products.score, next, factor);
     // Nobody needs the answer: the vote keeps the exponentials in front of the wait for the product
     // that runs beside them.
     ptx::sync_any(alarm.together, !softmax.rows.in_range(softmax.tile_sum));
     finish_value();
-    if (rescales && !tile.last()) rescale(factor);
+    if (rescales && !tile.last()) products.rescale(factor);
     end_step(next);
+    if (tile.last()) {
+      store(tile.item_slot(), rows, held_stage);
+      products.out.clear();
+    }
   }
 
-  /// The product of `tile`, whose probabilities are known to be right now; then waits for the
-  /// scores issued before.
-  __device__ __forceinline__ void issue_product(TileNote tile, TileNote next) {
+  /// The product of `tile`, whose probabilities are known to be right now.
+  __device__ __forceinline__ void issue_product(TileNote tile) {
     if (kDefersCheck) release_held_key(tile);
     layout.value_ring().wait_full(value_at);
-    issue_value();
-    ptx::matrix_commit();
+    products.issue_value(layout.value(value_at.stage));
     turns.pass_turn();
-    if (!next.first()) softmax.load_diagonals(next);
-    ptx::matrix_wait<1>();
-    score.pin();
-    if (!kDefersCheck) release_key(next, key_at.stage, query_at.stage);
     softmax.add_tile_sum();
+  }
+
+  /// The scores that were issued before the product.
+  __device__ __forceinline__ void await_scores(TileNote next) {
+    products.await_scores();
+    if (!kDefersCheck) release_key(next, key_at.stage, query_at.stage);
   }
 
   /// `tile` has become probabilities.
   __device__ __forceinline__ void end_step(TileNote tile) {
-    softmax.rows.pack(score, probability);
+    softmax.rows.pack(products.score, products.probability);
     key_at.advance();
     if (tile.last()) {
-      if (!kLastIsPlain) release(layout.query_ring(warpgroup).empty(query_at.stage));
+      if (!kLastIsPlain) release_query(query_at.stage);
       query_at.advance();
     }
     alarm.next_step();
   }
 
-  /// The rows of the item that ends with `tile` are finished, but for the product under way; their
-  /// store waits for that.
-  __device__ __forceinline__ void start_item(TileNote tile, TileNote next) {
-    store_rows = finish_rows(softmax.rows);
-    store_slot = tile.item_slot();
-    store_waits = true;
-    softmax.start_item(layout.item(next.item_slot()), row_in_item());
-    softmax.load_diagonals(next);
-  }
-
   /// The product of the last tile of all, with the turn.
   __device__ __forceinline__ void close_stream(TileNote tile) {
-    if (store_waits) store_finished();
-    if (kDefersCheck) release_held_key(tile);
-    layout.value_ring().wait_full(value_at);
-    issue_value();
-    ptx::matrix_commit();
-    turns.pass_turn();
+    issue_product(tile);
     finish_value();
-    softmax.add_tile_sum();
-    store_rows = finish_rows(softmax.rows);
-    store_slot = tile.item_slot();
-    store_finished();
+    store(tile.item_slot(), finish_rows(softmax.rows), query_at.previous());
   }
 
   /// A barrier of at least this warpgroup: alarms raised before it are seen after it.
@@ -214,9 +212,18 @@ struct ForwardConsumer {
     }
   }
 
+  /// All lanes read the note; a barrier of the warpgroup, or one of the warp, comes before the lane
+  /// that releases the stage arrives for all of them.
   __device__ __forceinline__ TileNote await_key() {
     layout.key_ring().wait_full(key_at);
+#if TILEWRIGHT_NOTES_BY_ONE_LANE
+    TileNote note = {0, 0};
+    if (ptx::thread_in_block() % 32 == 0) note = layout.note(key_at.stage);
+    return {static_cast<i32>(ptx::broadcast(static_cast<u32>(note.kv_begin), 0)),
+            ptx::broadcast(note.flags, 0)};
+#else
     return layout.note(key_at.stage);
+#endif
   }
 
   __device__ __forceinline__ void await_query() {
@@ -230,14 +237,17 @@ struct ForwardConsumer {
 
   __device__ __forceinline__ void release_held_key(TileNote tile) {
     release(layout.key_ring().empty(key_at.previous()));
-    if (kLastIsPlain && tile.last()) {
-      release(layout.query_ring(warpgroup).empty(query_at.previous()));
-    }
+    if (kLastIsPlain && tile.last()) release_query(query_at.previous());
   }
 
   __device__ __forceinline__ void release_key(TileNote tile, u32 key_stage, u32 query_stage) {
     release(layout.key_ring().empty(key_stage));
-    if (tile.last()) release(layout.query_ring(warpgroup).empty(query_stage));
+    if (tile.last()) release_query(query_stage);
+  }
+
+  /// Where the outputs take its place first, store() releases the query.
+  __device__ __forceinline__ void release_query(u32 stage) {
+    if (!Layout::kStagesOut) release(layout.query_ring(warpgroup).empty(stage));
   }
 
   __device__ __forceinline__ i32 row_in_item() const {
@@ -245,54 +255,35 @@ struct ForwardConsumer {
   }
 
   __device__ __forceinline__ void issue_scores(u32 key_stage, u32 query_stage) {
-    score.pin();
-    ptx::matrix_fence();
-    issue_score_gemm<Element, Variant::kHeadDim>(score, layout.query(query_stage, warpgroup),
-                                                 layout.key(key_stage));
-    ptx::matrix_commit();
-  }
-
-  __device__ __forceinline__ void scores_now(u32 key_stage, u32 query_stage) {
-    issue_scores(key_stage, query_stage);
-    score.pin();
-    ptx::matrix_wait<0>();
-    score.pin();
-  }
-
-  __device__ __forceinline__ void issue_value() {
-    out.pin();
-#pragma unroll
-    for (int w = 0; w < kKeyTile / 4; ++w) ptx::pin(probability[w]);
-    ptx::matrix_fence();
-    issue_value_gemm<Element, kKeyTile, Variant::kValueDim>(out, probability,
-                                                            layout.value(value_at.stage));
+    products.issue_scores(layout.query(query_stage, warpgroup), layout.key(key_stage));
   }
 
   __device__ __forceinline__ void finish_value() {
-    ptx::matrix_wait<0>();
-    out.pin();
-#pragma unroll
-    for (int w = 0; w < kKeyTile / 4; ++w) ptx::pin(probability[w]);
+    products.await_value();
     release(layout.value_ring().empty(value_at.stage));
     value_at.advance();
   }
 
-  /// One arrival a warp.
+  /// One arrival a warp, without a branch: matrix instructions may come next.
   static __device__ __forceinline__ void release(ptx::Mbarrier empty) {
-    if (ptx::thread_in_block() % 32 == 0) ptx::arrive(empty);
+    ptx::arrive_if(ptx::thread_in_block() % 32 == 0, empty);
   }
 
-  __device__ __forceinline__ void rescale(const float (&factor)[kRowsPerThread]) {
-#pragma unroll
-    for (int e = 0; e < out.kElements; ++e) out.value[e] *= factor[out.row_slot(e)];
-  }
-
-  __device__ __forceinline__ void store_finished() {
-    store_item<Variant>(params, layout.item(store_slot), row_in_item(), store_rows, out);
-    ptx::sync_warp();
-    release(layout.item_ring().empty(store_slot));
-    out.clear();
-    store_waits = false;
+  /// Outputs and statistics of a finished item; its query lay in `query_stage`.
+  __device__ __forceinline__ void store(u32 slot, const FinishedRows& rows, u32 query_stage) {
+    const WorkItem& item = layout.item(slot);
+    store_statistics<Variant>(params, item, row_in_item(), rows);
+    if constexpr (Layout::kStagesOut) {
+      store_through<Variant, typename Layout::QueryTile>(
+          params, item, row_in_item(), rows, products.out, layout.query(query_stage, warpgroup));
+      ptx::fence_async_shared();
+      ptx::sync_warp();
+      release(layout.query_ring(warpgroup).empty(query_stage));
+    } else {
+      store_rows<Variant>(params, item, row_in_item(), rows, products.out);
+      ptx::sync_warp();
+    }
+    release(layout.item_ring().empty(slot));
   }
 };
 

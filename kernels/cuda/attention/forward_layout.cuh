@@ -12,7 +12,7 @@
 
 namespace tilewright::cuda {
 
-/// What the producer tells the consumers about the key tile in a stage.
+/// What the planning warp tells the copying thread, and that one the consumers, about a key tile.
 struct TileNote {
   static constexpr u32 kPartial = 1, kFirst = 2, kLast = 4, kEndsStream = 8;
   static constexpr u32 kSlotShift = 8;
@@ -34,25 +34,33 @@ struct ForwardLayout {
   static constexpr int kQueryStages = Variant::kQueryStages;
   static constexpr int kQueryTile = kWarpgroups * kWarpgroupRows;
   static constexpr int kThreads = 128 * (kWarpgroups + 1);
-  /// The item being stored, the current one and the one being opened.
-  static constexpr int kItemSlots = 3;
+  /// Tiles that the planning warp may be ahead of the copies.
+  static constexpr int kPlanSlots = 8;
+  /// The item being stored, the current one, the one being opened and what is planned beyond.
+  static constexpr int kItemSlots = 6;
   static constexpr u32 kConsumerWarps = 4 * kWarpgroups;
 
   using QueryTile = SharedTile<kWarpgroupRows, Variant::kHeadDim>;
   using KeyTile = SharedTile<Variant::kKeyTile, Variant::kHeadDim>;
   using ValueTile = SharedTile<Variant::kKeyTile, Variant::kValueDim>;
 
+  /// An item's outputs pass through the stage of its query on their way to memory, where they fit
+  /// and another stage takes the next query meanwhile.
+  static constexpr bool kStagesOut = kQueryStages > 1 && ValueTile::kChunks <= QueryTile::kChunks;
+
   static constexpr int kQueryAt = 0;
   static constexpr int kKeyAt = kQueryAt + kQueryStages * kWarpgroups * QueryTile::kBytes;
   static constexpr int kValueAt = kKeyAt + kKeyStages * KeyTile::kBytes;
   static constexpr int kItemsAt = kValueAt + kValueStages * ValueTile::kBytes;
   static constexpr int kNotesAt = kItemsAt + kItemSlots * static_cast<int>(sizeof(WorkItem));
-  static constexpr int kKeyBarriersAt = kNotesAt + kKeyStages * static_cast<int>(sizeof(TileNote));
+  static constexpr int kPlansAt = kNotesAt + kKeyStages * static_cast<int>(sizeof(TileNote));
+  static constexpr int kKeyBarriersAt = kPlansAt + kPlanSlots * static_cast<int>(sizeof(TileNote));
   static constexpr int kValueBarriersAt = kKeyBarriersAt + RingBarriers<kKeyStages>::kBytes;
   static constexpr int kQueryBarriersAt = kValueBarriersAt + RingBarriers<kValueStages>::kBytes;
   static constexpr int kItemBarriersAt =
       kQueryBarriersAt + kWarpgroups * RingBarriers<kQueryStages>::kBytes;
-  static constexpr int kAlarmsAt = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
+  static constexpr int kPlanBarriersAt = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
+  static constexpr int kAlarmsAt = kPlanBarriersAt + RingBarriers<kPlanSlots>::kBytes;
   /// Dynamic shared memory of a block. The window starts 1024-byte aligned, which the swizzle
   /// needs.
   static constexpr int kBytes = kAlarmsAt + 8 * kWarpgroups;
@@ -93,6 +101,9 @@ struct ForwardLayout {
   __device__ __forceinline__ TileNote& note(u32 stage) const {
     return reinterpret_cast<TileNote*>(memory + kNotesAt)[stage];
   }
+  __device__ __forceinline__ TileNote& plan(u32 slot) const {
+    return reinterpret_cast<TileNote*>(memory + kPlansAt)[slot];
+  }
   __device__ __forceinline__ RingBarriers<kKeyStages> key_ring() const {
     return {at(kKeyBarriersAt)};
   }
@@ -106,6 +117,9 @@ struct ForwardLayout {
   __device__ __forceinline__ RingBarriers<kItemSlots> item_ring() const {
     return {at(kItemBarriersAt)};
   }
+  __device__ __forceinline__ RingBarriers<kPlanSlots> plan_ring() const {
+    return {at(kPlanBarriersAt)};
+  }
 
   /// Two words of a warpgroup's RangeAlarm.
   __device__ __forceinline__ ptx::SharedAddress alarms(u32 warpgroup) const {
@@ -118,6 +132,7 @@ struct ForwardLayout {
     value_ring().init(1, kConsumerWarps);
     for (u32 w = 0; w < kWarpgroups; ++w) query_ring(w).init(1, 4);
     item_ring().init(1, kConsumerWarps);
+    plan_ring().init(1, 1);
     ptx::fence_barrier_init();
   }
 };

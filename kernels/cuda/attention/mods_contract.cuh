@@ -63,11 +63,18 @@ struct ScoreSite {
 ///   - `float exponent(const Bindings&, const ScoreSite<Self>&)` if kHasScoreMod: log2(e) times
 ///   score_mod(scale * product), plus
 ///     minus_reference. Folding is what makes an affine score_mod cost one instruction a score.
+///   - if kHasNear: `float reach(const Bindings&, const ScoreSite<Self>&)`, and `float
+///   exponent_near(...)`, the same as exponent() where reach() is at most kNearLimit, but cheaper
 ///   - `bool mask(const Bindings&, const MaskSite<Self>&)` if kHasMaskMod, and kRowIntervals is 0
 ///   or kIntervalsMayFail
 ///   - `KeyInterval interval(const Bindings&, const Head&, const Row&, i32 i, int which)` if
 ///   kRowIntervals is not 0
 ///   - `bool intervals_hold(const Bindings&, const Head&, const Row&, i32 i)` if kIntervalsMayFail
+///   - if kSortedRuns is not 0: `RunEntry`, an integer type; `RunEntry run_entry(const Bindings&,
+///   const Head&, i32 j, int which)`, a table's entry at a key; `i64 run_value(const Bindings&,
+///   const Head&, const Row&, i32 i, int which)`, what the row compares it with; `KeyInterval
+///   sorted_interval(const Bindings&, const Head&, const Row&, i32 i, int which, const KeyInterval
+///   (&runs)[kSortedRuns])`, given the keys of the tile whose entry equals the value; and mask()
 struct IdentityMods {
   /// Captured tensors (64-bit bases) and numbers: the kernel's second parameter.
   struct Bindings {};
@@ -84,12 +91,18 @@ struct IdentityMods {
   struct Diagonal {};
 
   static constexpr bool kHasScoreMod = false;
+  /// Whether score_mod has a cheaper form for scores of a limited size.
+  static constexpr bool kHasNear = false;
   static constexpr bool kHasMaskMod = false;
   /// Number of key intervals whose union is what a row keeps; 0 where the mask has no such form and
   /// mask() decides each pair.
   static constexpr int kRowIntervals = 0;
   /// Whether numbers or tables decide, row by row, if the intervals say what the mask says.
   static constexpr bool kIntervalsMayFail = false;
+  /// Tables that a mask compares with values of the row. In a tile in which they ascend, a row
+  /// keeps the union of kSortedIntervals intervals; kRowIntervals is 0 then.
+  static constexpr int kSortedRuns = 0;
+  static constexpr int kSortedIntervals = 0;
 
   static __device__ __forceinline__ Head head(const Bindings&, i32 /*b*/, i32 /*h*/) { return {}; }
   static __device__ __forceinline__ Row row(const Bindings&, const Head&, i32 /*i*/) { return {}; }

@@ -28,7 +28,8 @@ struct TileSoftmax {
     item.load(bindings, next, row_in_item);
   }
 
-  __device__ __forceinline__ void load_diagonals(TileNote tile) {
+  /// What mods read for a tile, early enough that the loads end under the products.
+  __device__ __forceinline__ void load_tile(TileNote tile) {
     diagonals.load(bindings, item, lane, tile.kv_begin);
   }
 
@@ -53,7 +54,7 @@ struct TileSoftmax {
   __device__ __forceinline__ bool raise(Accumulator<kKeyTile>& score, TileNote tile,
                                         float (&factor)[kRowsPerThread]) {
     if (!kExponentsFirst) return rows.raise(score, params.scale_log2, factor);
-    const Exponents<Mods, kKeyTile> exponent = exponents(tile);
+    const Exponents<Mods, kKeyTile, false> exponent = exponents<false>(tile);
 #pragma unroll
     for (int e = 0; e < score.kElements; ++e) score.value[e] = exponent(e, score.value[e], 0.0f);
     if (tile.partial()) mask(score, tile);
@@ -65,18 +66,27 @@ struct TileSoftmax {
                                                bool has_exponents) {
     if (has_exponents) {
       rows.exponentiate(score, [](int, float x, float shift) { return x + shift; }, tile_sum);
-    } else {
-      rows.exponentiate(score, exponents(tile), tile_sum);
+      return;
     }
+    if constexpr (Mods::kHasNear) {
+      if (exponents<true>(tile).are_near(score)) {
+        rows.exponentiate(score, exponents<true>(tile), tile_sum);
+        return;
+      }
+    }
+    rows.exponentiate(score, exponents<false>(tile), tile_sum);
+  }
+
+  /// Selects after score_mod (semantics R3): whatever a dead pair held is dropped.
+  __device__ __forceinline__ void mask(Accumulator<kKeyTile>& score, TileNote tile) const {
+    SortedRuns<Mods, kKeyTile> runs;
+    runs.load(bindings, item.head, tile.kv_begin, item.kv_end);
+    DeadPairs<Mods, kKeyTile>{bindings, item, runs, lane, tile.kv_begin}.drop(score);
   }
 
  private:
-  /// Selects after score_mod (semantics R3): whatever a dead pair held is dropped.
-  __device__ __forceinline__ void mask(Accumulator<kKeyTile>& score, TileNote tile) const {
-    DeadPairs<Mods, kKeyTile>{bindings, item, lane, tile.kv_begin}.drop(score);
-  }
-
-  __device__ __forceinline__ Exponents<Mods, kKeyTile> exponents(TileNote tile) const {
+  template <bool kNear>
+  __device__ __forceinline__ Exponents<Mods, kKeyTile, kNear> exponents(TileNote tile) const {
     return {bindings,          item,
             diagonals,         params.scale,
             params.scale_log2, tile.kv_begin + lane.first_column};

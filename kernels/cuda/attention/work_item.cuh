@@ -8,6 +8,7 @@ namespace tilewright::cuda {
 /// Half-open ranges in rows; 32 bytes, so that an item is two 16-byte words in a list or in shared
 /// memory.
 struct alignas(16) WorkItem {
+  static constexpr i32 kNone = -1;  ///< as head: there is no item any more
   i32 batch;
   i32 head;  ///< query head
   i32 q_begin;

@@ -25,6 +25,15 @@ __device__ __forceinline__ Floats2 load_shared_pair(SharedAddress from) {
   return pair;
 }
 
+__device__ __forceinline__ Words4 load_shared_words(SharedAddress from) {
+  Words4 words;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+               : "r"(from.bytes)
+               : "memory");
+  return words;
+}
+
 __device__ __forceinline__ Words4 load_words(const void* from) {
   Words4 words;
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"

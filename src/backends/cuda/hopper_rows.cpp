@@ -124,15 +124,16 @@ std::vector<Candidate> hopper_candidates(const RowQuestion& question) {
 }
 
 std::int64_t hopper_shared_bytes(const KernelRow& row, const Problem& problem) {
-  constexpr std::int64_t kItemSlots = 3, kItemBytes = 32, kNoteBytes = 8, kAlarmBytes = 8;
+  constexpr std::int64_t kItemSlots = 6, kItemBytes = 32, kAlarmBytes = 8;
+  constexpr std::int64_t kPlanSlots = 8, kNoteBytes = 8;
   constexpr std::int64_t kRingBytes = 16;  // of a stage: a full and an empty barrier
   const std::int64_t groups = row.consumer_warpgroups;
   const std::int64_t tiles = row.query_stages * groups * tile_bytes(64, problem.head_dim) +
                              row.key_stages * tile_bytes(row.kv_rows, problem.head_dim) +
                              row.value_stages * tile_bytes(row.kv_rows, problem.value_dim);
-  const std::int64_t rings =
-      kRingBytes * (row.key_stages + row.value_stages + groups * row.query_stages + kItemSlots);
-  return tiles + kItemSlots * kItemBytes + row.key_stages * kNoteBytes + rings +
+  const std::int64_t rings = kRingBytes * (row.key_stages + row.value_stages +
+                                           groups * row.query_stages + kItemSlots + kPlanSlots);
+  return tiles + kItemSlots * kItemBytes + (row.key_stages + kPlanSlots) * kNoteBytes + rings +
          groups * kAlarmBytes;
 }
 

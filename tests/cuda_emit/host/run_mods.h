@@ -27,9 +27,46 @@ struct TileQuery {
   i32 b, h, q_begin, q_end, kv_begin, kv_end;
 };
 
+/// Whether every table of the mask's sorted runs ascends along keys [first, end), and which of
+/// these keys each run covers.
+template <class Mods>
+bool find_runs(const typename Mods::Bindings& bindings, const typename Mods::Head& head,
+               const typename Mods::Row& row, i32 i, KeyInterval tile,
+               KeyInterval (&runs)[Mods::kSortedRuns]) {
+  for (int run = 0; run < Mods::kSortedRuns; ++run) {
+    const i64 value = Mods::run_value(bindings, head, row, i, run);
+    runs[run] = {tile.begin, tile.begin};
+    for (i32 j = tile.begin; j < tile.end; ++j) {
+      const auto entry = Mods::run_entry(bindings, head, j, run);
+      if (j > tile.begin && entry < Mods::run_entry(bindings, head, j - 1, run)) return false;
+      runs[run].begin += entry < value ? 1 : 0;
+      runs[run].end += entry <= value ? 1 : 0;
+    }
+  }
+  return true;
+}
+
+template <class Mods>
+i32 kept_by_sorted(const typename Mods::Bindings& bindings, const typename Mods::Head& head,
+                   const typename Mods::Row& row, const PairQuery& at) {
+  if constexpr (Mods::kIntervalsMayFail) {
+    if (!Mods::intervals_hold(bindings, head, row, at.i)) return -1;
+  }
+  KeyInterval runs[Mods::kSortedRuns];
+  const i32 begin = at.j - at.j % 16;
+  const i32 end = begin + 16 < bindings.kv_len ? begin + 16 : static_cast<i32>(bindings.kv_len);
+  if (!find_runs<Mods>(bindings, head, row, at.i, {begin, end}, runs)) return -1;
+  for (int n = 0; n < Mods::kSortedIntervals; ++n) {
+    const KeyInterval kept = Mods::sorted_interval(bindings, head, row, at.i, n, runs);
+    if (kept.begin <= at.j && at.j < kept.end) return 1;
+  }
+  return 0;
+}
+
 template <class Mods>
 i32 kept_by_intervals(const typename Mods::Bindings& bindings, const typename Mods::Head& head,
                       const typename Mods::Row& row, const PairQuery& at) {
+  if constexpr (Mods::kSortedRuns > 0) return kept_by_sorted<Mods>(bindings, head, row, at);
   if constexpr (Mods::kRowIntervals > 0) {
     if constexpr (Mods::kIntervalsMayFail) {
       if (!Mods::intervals_hold(bindings, head, row, at.i)) return -1;
@@ -63,6 +100,10 @@ void run_pairs(const void* block, const PairQuery* queries, PairResult* results,
       const ScoreSite<Mods> site = {
           at.product, at.scale, at.scale * 1.44269504f, 0.0f, head, row, column, diagonal, pair};
       results[k].exponent = Mods::exponent(bindings, site);
+      if constexpr (Mods::kHasNear) {
+        const bool is_near = k % 2 == 1 && Mods::reach(bindings, site) <= Mods::kNearLimit;
+        if (is_near) results[k].exponent = Mods::exponent_near(bindings, site);
+      }
     }
   }
 }

@@ -111,6 +111,9 @@ std::string Body::leaf(NodeId id) const {
 
 std::string Body::number(NodeId id) const {
   const ir::Node& node = plan_.program.node(id);
+  if (const auto bound = plan_.run_bound(id))
+    return fmt::format("W::iadd(i64(runs[{}].{}), bindings.kv_base)", bound->run,
+                       bound->is_end ? "end" : "begin");
   const bool is_wide = node.type == ir::Type::kFloat
                            ? plan_.is_double(id)
                            : !plan_.variant.fits_int32 || id >= plan_.first_appended;
@@ -174,10 +177,13 @@ std::string Body::load(NodeId id) {
   const auto operands = plan_.program.operands(id);
   const auto slot = plan_.program.node(id).payload;
   const std::string index_type = id >= plan_.first_appended ? "i64" : "Int";
+  // Loads of the bounds of intervals are unguarded: they may leave the tensor.
+  const bool is_proven = !plan_.variant.checked && id < plan_.first_appended;
   std::string text = plan_.variant.reports
                          ? fmt::format("mods::reporting_element<{}, {}>(bindings.error, {}, ",
                                        type(plan_, id), index_type, slot)
-                         : fmt::format("mods::element<{}, {}>(", type(plan_, id), index_type);
+                         : fmt::format("mods::{}element<{}, {}>(", is_proven ? "proven_" : "",
+                                       type(plan_, id), index_type);
   text += fmt::format("bindings.c{}, {}", slot, live(id));
   for (std::size_t axis = 0; axis + 1 < operands.size(); ++axis)
     text += ", " + subscript(id, operands[axis]);

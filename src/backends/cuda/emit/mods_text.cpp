@@ -45,15 +45,15 @@ class ModsWriter {
   std::string aliases() const {
     const char* real = plan_.program.mask_is_f64() ? "double" : "float";
     return fmt::format(
-        "  using Int = {};\n"
+        "  using Int = {0};\n"
         "  using I = mods::Integers<Int>;\n"
         "  using W = mods::Integers<i64>;\n"
-        "  using M = mods::MaskArithmetic<{}>;\n"
-        "  using S = mods::{}ScoreArithmetic;\n"
+        "  using M = mods::MaskArithmetic<{2}>;\n"
+        "  using S = mods::{1}ScoreArithmetic;\n"
+        "  using Near = mods::Near{1}ScoreArithmetic;\n"
         "  using R = mods::IntegerRanges<Int>;\n"
-        "  using F = mods::RealRanges<{}>;\n",
-        plan_.variant.fits_int32 ? "i32" : "i64", real, plan_.variant.fast_functions ? "Fast" : "",
-        real);
+        "  using F = mods::RealRanges<{2}>;\n",
+        plan_.variant.fits_int32 ? "i32" : "i64", plan_.variant.fast_functions ? "Fast" : "", real);
   }
 
   std::string bindings() const {
@@ -86,12 +86,25 @@ class ModsWriter {
 
   std::string constants() const {
     const std::size_t intervals = plan_.intervals ? plan_.intervals->ranges.size() : 0;
+    if (plan_.has_sorted_runs()) return sorted_constants(intervals);
     return fmt::format(
         "  static constexpr bool kHasScoreMod = {};\n"
         "  static constexpr bool kHasMaskMod = {};\n"
         "  static constexpr int kRowIntervals = {};\n"
         "  static constexpr bool kIntervalsMayFail = {};\n",
         plan_.has_score(), plan_.has_mask(), intervals, intervals_may_fail());
+  }
+
+  /// Kernels that know no sorted runs ask the mask.
+  std::string sorted_constants(std::size_t intervals) const {
+    return fmt::format(
+        "  static constexpr bool kHasScoreMod = {};\n"
+        "  static constexpr bool kHasMaskMod = true;\n"
+        "  static constexpr int kSortedIntervals = {};\n"
+        "  static constexpr int kSortedRuns = {};\n"
+        "  static constexpr bool kIntervalsMayFail = {};\n"
+        "  using RunEntry = Int;\n",
+        plan_.has_score(), intervals, plan_.intervals->runs.size(), intervals_may_fail());
   }
 
   bool intervals_may_fail() const {
@@ -167,10 +180,12 @@ class ModsWriter {
   }
 
   std::string interval_functions() const {
+    const bool is_sorted = plan_.has_sorted_runs();
     std::string text = fmt::format(
-        "{}KeyInterval interval(const Bindings& bindings, const Head& head, const Row& row, i32 i, "
-        "int which) {{\n",
-        kDevice);
+        "{}KeyInterval {}(const Bindings& bindings, const Head& head, const Row& row, i32 i, "
+        "int which{}) {{\n",
+        kDevice, is_sorted ? "sorted_interval" : "interval",
+        is_sorted ? ", const KeyInterval (&runs)[kSortedRuns]" : "");
     for (std::size_t n = 0; n < plan_.intervals->ranges.size(); ++n) {
       Body body(plan_, of_row());
       const std::string begin = body.value(plan_.intervals->ranges[n].begin);
@@ -181,7 +196,38 @@ class ModsWriter {
           n, body.text(), begin, end);
     }
     text += "    return {0, 0};\n  }\n";
+    if (is_sorted) text += run_functions();
     return intervals_may_fail() ? text + condition_function() : text;
+  }
+
+  /// A run's entry at a key, and what a row compares it with.
+  std::string run_functions() const {
+    std::string entries = fmt::format(
+        "{}RunEntry run_entry(const Bindings& bindings, const Head& head, i32 j, int which) {{\n",
+        kDevice);
+    std::string values = fmt::format(
+        "{}i64 run_value(const Bindings& bindings, const Head& head, const Row& row, i32 i, "
+        "int which) {{\n",
+        kDevice);
+    for (std::size_t n = 0; n < plan_.intervals->runs.size(); ++n) {
+      const analyse::SortedRun& run = plan_.intervals->runs[n];
+      Body at_key(plan_, of_row());
+      std::string subscripts;
+      for (std::size_t axis = 0; axis < run.indices.size(); ++axis) {
+        const std::string index = at_key.value(run.indices[axis]);
+        subscripts += axis == run.axis ? fmt::format(", Int(i64(j) + bindings.kv_base + {})", index)
+                                       : fmt::format(", Int({})", index);
+      }
+      entries += fmt::format(
+          "    if (which == {}) {{\n{}    return mods::element<Int, Int>(bindings.c{}, true{});\n"
+          "    }}\n",
+          n, at_key.text(), run.capture, subscripts);
+      Body of_value(plan_, of_row());
+      const std::string value = of_value.value(run.value);
+      values += fmt::format("    if (which == {}) {{\n{}    return i64({});\n    }}\n", n,
+                            of_value.text(), value);
+    }
+    return entries + "    return 0;\n  }\n" + values + "    return 0;\n  }\n";
   }
 
   std::string condition_function() const {
@@ -214,11 +260,47 @@ class ModsWriter {
     Body at_first_key(plan_, first);
     const std::string result =
         ScoreForms(plan_, body, at_first_key).exponent(*plan_.program.roots().score);
+    const std::string text =
+        fmt::format("    [[maybe_unused]] const float score = at.product * at.scale;\n{}{}{}", mask,
+                    at_first_key.text(), body.text());
+    const auto argument = bounded_argument();
+    if (!argument)
+      return fmt::format(
+          "{}float exponent(const Bindings& bindings, const ScoreSite<EmittedMods>& at) {{\n"
+          "{}    return {};\n  }}\n",
+          kDevice, text, result);
+    return near_functions(text, result, body.value(*argument));
+  }
+
+  /// The argument of a score's only tanh or sigmoid, whose values near 0 are cheap to compute.
+  std::optional<NodeId> bounded_argument() const {
+    if (plan_.variant.reports) return std::nullopt;
+    const ir::Program& program = plan_.program;
+    std::optional<NodeId> argument;
+    for (NodeId id = 0; id < program.size(); ++id) {
+      const ir::Op op = program.node(id).op;
+      if (!plan_.in_score[id] || !plan_.depends_on_score(id) || plan_.in_mask[id]) continue;
+      if (op < ir::Op::exp || op > ir::Op::softplus || op == ir::Op::relu) continue;
+      if (argument || (op != ir::Op::tanh && op != ir::Op::sigmoid)) return std::nullopt;
+      argument = program.operands(id)[0];
+    }
+    return argument;
+  }
+
+  /// The exponent by either arithmetic, and how far the argument lies from 0. A sigmoid is near
+  /// where half its argument is; asking for the whole is safe.
+  static std::string near_functions(const std::string& text, const std::string& result,
+                                    const std::string& argument) {
+    const char* parameters = "(const Bindings& bindings, const ScoreSite<EmittedMods>& at) {\n";
     return fmt::format(
-        "{}float exponent(const Bindings& bindings, const ScoreSite<EmittedMods>& at) {{\n"
-        "    [[maybe_unused]] const float score = at.product * at.scale;\n"
-        "{}{}{}    return {};\n  }}\n",
-        kDevice, mask, at_first_key.text(), body.text(), result);
+        "  template <class S>\n"
+        "{0}float exponent_by{1}{2}    return {3};\n  }}\n"
+        "{0}float exponent{1}    return exponent_by<S>(bindings, at);\n  }}\n"
+        "{0}float exponent_near{1}    return exponent_by<Near>(bindings, at);\n  }}\n"
+        "{0}float reach{1}{2}    return ptx::magnitude({4});\n  }}\n"
+        "  static constexpr bool kHasNear = true;\n"
+        "  static constexpr float kNearLimit = Near::kLimit;\n",
+        kDevice, parameters, text, result, argument);
   }
 
   bool in_band(NodeId id) const {

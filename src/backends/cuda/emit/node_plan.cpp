@@ -12,6 +12,9 @@ using ir::Op;
 /// More intervals of a row cost more than asking the mask for each pair.
 constexpr std::size_t kMaxIntervals = 4;
 
+/// More tables cost more registers and searches than asking the mask.
+constexpr std::size_t kMaxRuns = 2;
+
 /// Work that is worth a register until the value is used; sums, comparisons and choices are done
 /// again instead.
 bool is_heavy(const ir::Node& node) {
@@ -54,14 +57,23 @@ class Planner {
   }
 
  private:
-  /// Intervals need integers that do not wrap. A fault must be found pair by pair, and a table
-  /// found sorted is not a fact of the structure.
+  /// Intervals need integers that do not wrap. A fault must be found pair by pair.
   void choose_intervals(const ir::Program& program) {
     if (!plan_.variant.fits_int32 || plan_.variant.reports) return;
     auto found = analyse::row_intervals(program);
-    if (!found || !found->runs.empty() || found->ranges.size() > kMaxIntervals) return;
-    if (found->ranges.empty()) return;
+    if (!found || found->ranges.empty() || found->ranges.size() > kMaxIntervals) return;
+    if (!found->runs.empty() && !are_searchable(*found)) return;
     plan_.intervals = std::move(found);
+  }
+
+  /// Whether a warp can hold the entries of a tile: they are the same for all rows.
+  static bool are_searchable(const analyse::RowIntervals& found) {
+    if (found.runs.size() > kMaxRuns) return false;
+    const analyse::StructureFacts facts = analyse::structure_facts(found.program);
+    return std::ranges::all_of(found.runs, [&](const analyse::SortedRun& run) {
+      return std::ranges::none_of(run.indices,
+                                  [&](NodeId index) { return facts.dependence[index].q; });
+    });
   }
 
   void reach() {
@@ -112,7 +124,8 @@ class Planner {
       plan_.scope[id] = placed(id);
       // Whether a load or division of score_mod is live depends on the mask of its pair.
       const bool waits = plan_.variant.reports && !plan_.in_mask[id] && can_fail(program.node(id));
-      if (waits) plan_.scope[id] = Scope::kScore;
+      // Where a run lies is known tile by tile.
+      if (waits || plan_.run_bound(id)) plan_.scope[id] = Scope::kScore;
       for (const NodeId operand : program.operands(id))
         if (plan_.scope[operand] == Scope::kScore) plan_.scope[id] = Scope::kScore;
     }
@@ -158,6 +171,10 @@ class Planner {
     if (!plan_.intervals) return all;
     for (const analyse::KeyRange& range : plan_.intervals->ranges)
       all.insert(all.end(), {range.begin, range.end});
+    for (const analyse::SortedRun& run : plan_.intervals->runs) {
+      all.push_back(run.value);
+      all.insert(all.end(), run.indices.begin(), run.indices.end());
+    }
     all.insert(all.end(), plan_.intervals->positive.begin(), plan_.intervals->positive.end());
     all.insert(all.end(), plan_.intervals->not_negative.begin(),
                plan_.intervals->not_negative.end());
@@ -176,6 +193,15 @@ bool can_fail(const ir::Node& node) {
 bool NodePlan::has_score() const {
   const auto root = program.roots().score;
   return root && program.node(*root).op != ir::Op::kScore;
+}
+
+std::optional<NodePlan::RunBound> NodePlan::run_bound(NodeId id) const {
+  if (!has_sorted_runs()) return std::nullopt;
+  for (std::size_t run = 0; run < intervals->runs.size(); ++run) {
+    if (intervals->runs[run].begin == id) return RunBound{.run = run, .is_end = false};
+    if (intervals->runs[run].end == id) return RunBound{.run = run, .is_end = true};
+  }
+  return std::nullopt;
 }
 
 NodePlan plan_nodes(const backends::EmitRequest& request) { return Planner(request).run(); }

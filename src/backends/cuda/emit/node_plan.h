@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -36,6 +37,15 @@ struct NodePlan {
   bool has_mask() const { return program.roots().mask.has_value(); }
   /// A score_mod that is more than the score itself.
   bool has_score() const;
+  /// Intervals that hold in tiles in which tables ascend.
+  bool has_sorted_runs() const { return intervals && !intervals->runs.empty(); }
+
+  /// A number slot that stands for a bound of a sorted run.
+  struct RunBound {
+    std::size_t run;
+    bool is_end;
+  };
+  std::optional<RunBound> run_bound(ir::NodeId id) const;
 };
 
 /// Loads, and divisions of integers: the nodes that have a guard.

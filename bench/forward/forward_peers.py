@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Forward attention on one Hopper GPU: ours beside cuDNN, FlashAttention 2 and 4, FlexAttention on Triton and on its FLASH
+backend, and eager attention, interleaved in one process a problem.
+
+usage: forward_peers.py --library build/lib/libtilewright.so --json FILE [--tables square,mods,all] [--peers a,b] [--workers N]
+
+Rows of FILE: problem, implementation, median and quartiles in ms, TFLOP/s on exact live pairs, ratio to the best peer, largest
+difference from the first peer's answer, machine, versions, command. Kernels are compiled by several worker processes at once;
+a lock lets one at a time measure.
+"""
+import argparse
+import ctypes
+import fcntl
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "peers"))
+import attention_peers
+import c_abi
+from attention_problems import Problem, Shape
+
+REPEATS = 15
+WARM_SECONDS = 0.2
+ALL_PEERS = "cudnn,flash-attention-2,flash-attention-4,flex-triton,flex-flash,eager"
+
+
+class Engine(c_abi.Engine):
+    def run(self, program, inputs, outputs):
+        self.check(self.library.tw_forward(self.engine, program, ctypes.byref(inputs), ctypes.byref(outputs), None))
+
+
+def shapes(tables):
+    square = [Shape(v, e, e, rows) for rows in (1024, 4096, 8192, 16384) for e in (64, 128, 256) for v in ("full", "causal")]
+    square.append(Shape("causal", 192, 128, 8192))
+    mods = [Shape(v, e, e, 8192) for e in (128, 64) for v in
+            ("window", "prefix", "documents", "alibi", "softcap", "relative")]
+    mods += [Shape(v, 256, 256, 8192) for v in ("window", "documents", "alibi")]
+    return (square if tables in ("square", "all") else []) + (mods if tables in ("mods", "all") else [])
+
+
+def wanted_peers(shape, names):
+    """FlexAttention compiles for seconds: where plain attention has better peers, at one length only. Eager only where its
+    scores fit and mods make it a peer."""
+    plain = shape.variant in ("full", "causal")
+    kept = set(names)
+    if plain and (shape.rows != 8192 or shape.e != 128):
+        kept -= {"flex-triton", "flex-flash", "eager"}
+    if shape.e != 128:
+        kept -= {"eager"}
+    return kept
+
+
+def quartiles(calls):
+    flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+    events = {name: [] for name in calls}
+    start = time.time()
+    while time.time() - start < WARM_SECONDS:  # sustained load first: clocks settle where power lets them
+        for call in calls.values():
+            call()
+        torch.cuda.synchronize()
+    for _ in range(REPEATS):
+        for name, call in calls.items():
+            flush.zero_()
+            pair = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            pair[0].record()
+            call()
+            pair[1].record()
+            events[name].append(pair)
+    torch.cuda.synchronize()
+    result = {}
+    for name, pairs in events.items():
+        ms = sorted(a.elapsed_time(b) for a, b in pairs)
+        result[name] = (ms[len(ms) // 2], ms[len(ms) // 4], ms[3 * len(ms) // 4])
+    return result
+
+
+def prepared(engine, problem, names):
+    """Callables that ran once, and why the others did not."""
+    makers = {"tilewright": lambda: attention_peers.ours(engine, problem)} | attention_peers.peers(problem, names)
+    calls, reasons = {}, {}
+    for name, make in makers.items():
+        try:
+            call = make()
+            if call is not None:
+                call()
+                torch.cuda.synchronize()
+                calls[name] = call
+        except Exception as error:  # a peer's refusal is a result, whatever its type
+            reasons[name] = f"{type(error).__name__}: {error}".strip().splitlines()[0][:160]
+    return calls, reasons
+
+
+def measure(engine, shape, names, lock):
+    problem = Problem(shape)
+    with torch.no_grad():
+        calls, reasons = prepared(engine, problem, wanted_peers(shape, names))
+        for name, why in reasons.items():
+            print(f"  {shape}: no {name}: {why}", flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        times = quartiles(calls)
+        # Each writes a tensor of its own only if it is copied: some return the one they wrote before.
+        answers = {name: call().float() for name, call in calls.items()}
+        fcntl.flock(lock, fcntl.LOCK_UN)
+    first_peer = next((name for name in answers if name != "tilewright"), "tilewright")
+    best = max((problem.flops() / times[name][0] for name in times if name != "tilewright"), default=0)
+    for name, (median, low, high) in times.items():
+        rate = problem.flops() / median
+        yield dict(kind="forward", variant=shape.variant, e=shape.e, ev=shape.ev, b=shape.batches, h=shape.heads,
+                   rows=shape.rows, impl=name, ms=round(median, 5), ms_q1=round(low, 5), ms_q3=round(high, 5),
+                   tflops=round(rate / 1e9, 1), over_best_peer=round(rate / best, 3) if best else None,
+                   max_difference=float((answers[name] - answers[first_peer]).abs().max()))
+
+
+def versions():
+    found = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "cuda": torch.version.cuda}
+    try:
+        import importlib.metadata as metadata
+
+        for name in ("triton", "flash-attn-4", "nvidia-cutlass-dsl"):
+            found[name] = metadata.version(name)
+    except Exception:  # not installed: the table says so by its absence
+        pass
+    return found
+
+
+def work(arguments):
+    index, count = (int(n) for n in arguments.part.split("/"))
+    engine = Engine(arguments.library)
+    machine = {"gpu": torch.cuda.get_device_name(), "driver": driver_version()}
+    context = dict(machine=machine, versions=versions(), command=arguments.command)
+    with open(arguments.json + ".lock", "w") as lock, open(arguments.json, "a") as record:
+        for shape in shapes(arguments.tables)[index::count]:
+            for line in measure(engine, shape, arguments.peers.split(","), lock):
+                record.write(json.dumps(line | context) + "\n")
+                record.flush()
+                print(f"{line['variant']:9s} {line['e']}/{line['ev']} {line['rows']:6d} {line['impl']:18s} {line['ms']:9.4f} ms "
+                      f"{line['tflops']:7.1f} TF x{line['over_best_peer'] or 0:.3f} diff {line['max_difference']:.4f}", flush=True)
+
+
+def driver_version():
+    found = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True)
+    return found.stdout.strip()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--json", required=True)
+    parser.add_argument("--tables", default="all")
+    parser.add_argument("--peers", default=ALL_PEERS)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--part", help="i/n: every n-th problem, from the i-th; what workers are started with")
+    parser.add_argument("--command", default=" ".join(sys.argv))
+    arguments = parser.parse_args()
+    if arguments.part or arguments.workers == 1:
+        arguments.part = arguments.part or "0/1"
+        return work(arguments)
+    options = ["--library", arguments.library, "--json", arguments.json, "--tables", arguments.tables, "--peers",
+               arguments.peers, "--command", arguments.command]
+    parts = [subprocess.Popen([sys.executable, __file__, *options, "--part", f"{i}/{arguments.workers}"])
+             for i in range(arguments.workers)]
+    sys.exit(max(part.wait() for part in parts))
+
+
+if __name__ == "__main__":
+    main()
