@@ -125,6 +125,17 @@ TEST(BindingFacts, GuardsKeepSubscriptsInRange) {
   EXPECT_TRUE(facts(open, problem_of(10)).subscripts_in_range);
 }
 
+TEST(BindingFacts, AnEmptyTableIsNotInRangeThoughNothingReadsIt) {
+  const auto made = [](std::int64_t extent) {
+    static std::vector<float> bias(1, 0.0F);
+    const Capture table("bias", contiguous(bias.data(), DType::kF32, {extent}));
+    return trace(
+        [&](Score s, Index, Index, Index, Index kv) { return kv < 0 ? s + Score(table[kv]) : s; });
+  };
+  EXPECT_FALSE(facts(made(0), problem_of(64)).subscripts_in_range);
+  EXPECT_TRUE(facts(made(1), problem_of(64)).subscripts_in_range);
+}
+
 TEST(BindingFacts, TheMaskBoundsDifferencesInTheScore) {
   std::vector<float> bias(8, 0.0F);
   const Capture table("bias", contiguous(bias.data(), DType::kF32, {8}));

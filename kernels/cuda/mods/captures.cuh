@@ -142,29 +142,27 @@ __device__ __forceinline__ Value element(const Capture<Stored, kRank>& tensor, b
 }
 
 template <class Int, class Stored, int kRank, class Written>
-__device__ __forceinline__ void step_inside(Place<Int>& place, const Capture<Stored, kRank>& tensor,
+__device__ __forceinline__ void step_inside(Int& offset, const Capture<Stored, kRank>& tensor,
                                             int axis, Written written) {
   using Unsigned = typename UnsignedOf<Int>::Type;
   using I = Integers<Int>;
   const Int extent = narrowed<Int>(tensor.extent[axis]);
   const auto index = static_cast<Unsigned>(wrapped(written, extent));
   const auto last = static_cast<Unsigned>(extent - 1);
-  place.inside = place.inside && extent > 0;
-  place.offset = I::iadd(place.offset, I::imul(static_cast<Int>(index < last ? index : last),
-                                               static_cast<Int>(tensor.stride[axis])));
+  offset = I::iadd(offset, I::imul(static_cast<Int>(index < last ? index : last),
+                                   static_cast<Int>(tensor.stride[axis])));
 }
 
-/// The element where every live subscript is known to lie inside: dead ones are moved inside, and
-/// nothing is compared. 0 behind a false guard and in an empty tensor.
+/// The element where every live subscript is known to lie inside a tensor that is not empty: dead
+/// ones are moved inside, and nothing is compared. 0 behind a false guard.
 template <class Value, class Int, class Stored, int kRank, class... Written>
 __device__ __forceinline__ Value proven_element(const Capture<Stored, kRank>& tensor, bool live,
                                                 Written... subscripts) {
-  Place<Int> place;
+  Int offset = 0;
   int axis = 0;
-  (step_inside(place, tensor, axis++, subscripts), ...);
-  Value value = 0;
-  if (live && place.inside) value = value_of<Value>(tensor.data[place.offset]);
-  return value;
+  (step_inside(offset, tensor, axis++, subscripts), ...);
+  const Value value = value_of<Value>(tensor.data[offset]);
+  return live ? value : Value{0};
 }
 
 }  // namespace tilewright::cuda::mods

@@ -5,6 +5,7 @@
 #include "backends/cuda/emit/bindings_text.h"
 #include "backends/cuda/emit/body.h"
 #include "backends/cuda/emit/gradient_text.h"
+#include "backends/cuda/emit/interval_text.h"
 #include "backends/cuda/emit/node_plan.h"
 #include "backends/cuda/emit/range_body.h"
 #include "backends/cuda/emit/score_form.h"
@@ -85,31 +86,10 @@ class ModsWriter {
   }
 
   std::string constants() const {
-    const std::size_t intervals = plan_.intervals ? plan_.intervals->ranges.size() : 0;
-    if (plan_.has_sorted_runs()) return sorted_constants(intervals);
     return fmt::format(
         "  static constexpr bool kHasScoreMod = {};\n"
-        "  static constexpr bool kHasMaskMod = {};\n"
-        "  static constexpr int kRowIntervals = {};\n"
-        "  static constexpr bool kIntervalsMayFail = {};\n",
-        plan_.has_score(), plan_.has_mask(), intervals, intervals_may_fail());
-  }
-
-  /// Kernels that know no sorted runs ask the mask.
-  std::string sorted_constants(std::size_t intervals) const {
-    return fmt::format(
-        "  static constexpr bool kHasScoreMod = {};\n"
-        "  static constexpr bool kHasMaskMod = true;\n"
-        "  static constexpr int kSortedIntervals = {};\n"
-        "  static constexpr int kSortedRuns = {};\n"
-        "  static constexpr bool kIntervalsMayFail = {};\n"
-        "  using RunEntry = Int;\n",
-        plan_.has_score(), intervals, plan_.intervals->runs.size(), intervals_may_fail());
-  }
-
-  bool intervals_may_fail() const {
-    return plan_.intervals &&
-           !(plan_.intervals->positive.empty() && plan_.intervals->not_negative.empty());
+        "  static constexpr bool kHasMaskMod = {};\n{}",
+        plan_.has_score(), plan_.has_mask(), interval_constants(plan_));
   }
 
   std::string value_functions() const {
@@ -119,7 +99,7 @@ class ModsWriter {
     text += member_function(Scope::kDiagonal, "Diagonal", "diagonal",
                             "const Head& head, i32 i_minus_j");
     if (plan_.has_mask()) text += mask_function();
-    if (plan_.intervals) text += interval_functions();
+    if (plan_.intervals) text += interval_text(plan_);
     if (plan_.has_score()) text += exponent_function();
     return text;
   }
@@ -167,79 +147,6 @@ class ModsWriter {
     return fmt::format(
         "{}bool mask(const Bindings& bindings, const MaskSite<EmittedMods>& at) {{\n"
         "{}    return {};\n  }}\n",
-        kDevice, body.text(), result);
-  }
-
-  /// Values of the row alone: what interval() and intervals_hold() see.
-  Surroundings of_row() const {
-    Surroundings around{.scope = Scope::kScore, .has_diagonals = false};
-    around.head = "head.";
-    around.row = "row.";
-    around.query = "i";
-    return around;
-  }
-
-  std::string interval_functions() const {
-    const bool is_sorted = plan_.has_sorted_runs();
-    std::string text = fmt::format(
-        "{}KeyInterval {}(const Bindings& bindings, const Head& head, const Row& row, i32 i, "
-        "int which{}) {{\n",
-        kDevice, is_sorted ? "sorted_interval" : "interval",
-        is_sorted ? ", const KeyInterval (&runs)[kSortedRuns]" : "");
-    for (std::size_t n = 0; n < plan_.intervals->ranges.size(); ++n) {
-      Body body(plan_, of_row());
-      const std::string begin = body.value(plan_.intervals->ranges[n].begin);
-      const std::string end = body.value(plan_.intervals->ranges[n].end);
-      text += fmt::format(
-          "    if (which == {}) {{\n{}    return {{mods::key_position({}, bindings.kv_base), "
-          "mods::key_position({}, bindings.kv_base)}};\n    }}\n",
-          n, body.text(), begin, end);
-    }
-    text += "    return {0, 0};\n  }\n";
-    if (is_sorted) text += run_functions();
-    return intervals_may_fail() ? text + condition_function() : text;
-  }
-
-  /// A run's entry at a key, and what a row compares it with.
-  std::string run_functions() const {
-    std::string entries = fmt::format(
-        "{}RunEntry run_entry(const Bindings& bindings, const Head& head, i32 j, int which) {{\n",
-        kDevice);
-    std::string values = fmt::format(
-        "{}i64 run_value(const Bindings& bindings, const Head& head, const Row& row, i32 i, "
-        "int which) {{\n",
-        kDevice);
-    for (std::size_t n = 0; n < plan_.intervals->runs.size(); ++n) {
-      const analyse::SortedRun& run = plan_.intervals->runs[n];
-      Body at_key(plan_, of_row());
-      std::string subscripts;
-      for (std::size_t axis = 0; axis < run.indices.size(); ++axis) {
-        const std::string index = at_key.value(run.indices[axis]);
-        subscripts += axis == run.axis ? fmt::format(", Int(i64(j) + bindings.kv_base + {})", index)
-                                       : fmt::format(", Int({})", index);
-      }
-      entries += fmt::format(
-          "    if (which == {}) {{\n{}    return mods::element<Int, Int>(bindings.c{}, true{});\n"
-          "    }}\n",
-          n, at_key.text(), run.capture, subscripts);
-      Body of_value(plan_, of_row());
-      const std::string value = of_value.value(run.value);
-      values += fmt::format("    if (which == {}) {{\n{}    return i64({});\n    }}\n", n,
-                            of_value.text(), value);
-    }
-    return entries + "    return 0;\n  }\n" + values + "    return 0;\n  }\n";
-  }
-
-  std::string condition_function() const {
-    Body body(plan_, of_row());
-    std::string result;
-    for (const NodeId id : plan_.intervals->positive)
-      result += (result.empty() ? "" : " && ") + body.value(id) + " > 0";
-    for (const NodeId id : plan_.intervals->not_negative)
-      result += (result.empty() ? "" : " && ") + body.value(id) + " >= 0";
-    return fmt::format(
-        "{}bool intervals_hold(const Bindings& bindings, const Head& head, const Row& row, i32 i) "
-        "{{\n{}    return {};\n  }}\n",
         kDevice, body.text(), result);
   }
 
