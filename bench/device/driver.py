@@ -10,10 +10,10 @@ import torch
 cuda = ctypes.CDLL("libcuda.so.1")
 
 
-def section_waves(q_tiles, uneven):
+def section_waves(q_tiles, uneven, tiles_a_wave=8, fewest=2, most=8):
     """Items of a section of heads, per multiprocessor. Small sections keep keys and values in L2; where items differ in length
     the last section must be long enough to balance."""
-    return min(max(q_tiles / 8, 2.0), 8.0) if uneven else 1.0
+    return min(max(q_tiles / tiles_a_wave, fewest), most) if uneven else 1.0
 
 
 def check(status, what):
@@ -75,7 +75,7 @@ class Kernel:
         group = hq // hkv
         if longest_first is None:
             longest_first = self.mods.removeprefix("emit-") not in ("none", "relative")
-        waves = self.waves or section_waves(q_tiles, longest_first)
+        waves = self.waves or section_waves(q_tiles, longest_first, 4, 4, 16)
         section = max(1, round(waves * self.sms / q_tiles / group)) * group
         raw = tensor_map(q, 64, self.element) + tensor_map(k, self.tile, self.element) + tensor_map(v, self.tile, self.element)
         raw += struct.pack("<4Q", out.data_ptr(), lse.data_ptr(), max_scores.data_ptr() if max_scores is not None else 0, 0)

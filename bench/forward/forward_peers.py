@@ -36,12 +36,12 @@ class Engine(c_abi.Engine):
 
 
 def shapes(tables):
-    square = [Shape(v, e, e, rows) for rows in (1024, 4096, 8192, 16384) for e in (64, 128, 256) for v in ("full", "causal")]
+    square = [Shape(v, e, e, rows) for rows in (8192, 1024, 4096, 16384) for e in (64, 128, 256) for v in ("full", "causal")]
     square.append(Shape("causal", 192, 128, 8192))
     mods = [Shape(v, e, e, 8192) for e in (128, 64) for v in
             ("window", "prefix", "documents", "alibi", "softcap", "relative")]
     mods += [Shape(v, 256, 256, 8192) for v in ("window", "documents", "alibi")]
-    return (square if tables in ("square", "all") else []) + (mods if tables in ("mods", "all") else [])
+    return (mods if tables in ("mods", "all") else []) + (square if tables in ("square", "all") else [])
 
 
 def wanted_peers(shape, names):

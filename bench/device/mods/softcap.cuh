@@ -1,7 +1,6 @@
 // score_mod: cap * tanh(s / cap), fast form; mask_mod: j <= i.
 #pragma once
 #include "attention/mods_contract.cuh"
-#include "mods/score_arithmetic.cuh"
 #include "ptx/numbers.cuh"
 
 namespace tilewright::cuda {
@@ -26,18 +25,6 @@ struct EmittedMods : IdentityMods {
                                                    const ScoreSite<EmittedMods>& at) {
     const float into = at.scale_log2 * (0.69314718f * bound.inverse_cap);
     return ptx::tanh_fast(at.product * into) * (1.44269504f * bound.cap) + at.minus_reference;
-  }
-  static constexpr bool kHasNear = true;
-  static constexpr float kNearLimit = mods::NearFastScoreArithmetic::kLimit;
-  static __device__ __forceinline__ float reach(const Bindings& bound,
-                                                const ScoreSite<EmittedMods>& at) {
-    return ptx::magnitude(at.product * (at.scale_log2 * (0.69314718f * bound.inverse_cap)));
-  }
-  static __device__ __forceinline__ float exponent_near(const Bindings& bound,
-                                                        const ScoreSite<EmittedMods>& at) {
-    const float into = at.scale_log2 * (0.69314718f * bound.inverse_cap);
-    return mods::NearFastScoreArithmetic::tanh(at.product * into) * (1.44269504f * bound.cap) +
-           at.minus_reference;
   }
   static __device__ __forceinline__ KeyInterval interval(const Bindings&, const Head&, const Row&,
                                                          i32 i, int) {

@@ -224,8 +224,7 @@ struct DeadPairs {
 #pragma unroll
     for (int run = 0; run < kRuns; ++run) {
       const i64 value = Mods::run_value(bindings, item.head, item.row[slot], position(slot), run);
-      found[run] = {kv_begin + runs.columns_before(run, value, false),
-                    kv_begin + runs.columns_before(run, value, true)};
+      found[run] = runs.find(run, value, kv_begin);
     }
   }
 

@@ -34,8 +34,7 @@ struct ForwardConsumer {
   /// loop.
   static constexpr bool kPartialIsPlain = !TileSoftmax<Variant, Mods>::kExponentsFirst;
   /// Tiles with one of these notes do not belong in the plain loop.
-  static constexpr u32 kNotPlain = TileNote::kFirst | TileNote::kEndsStream |
-                                   (kPartialIsPlain ? 0 : TileNote::kPartial) |
+  static constexpr u32 kNotPlain = TileNote::kPartial | TileNote::kFirst | TileNote::kEndsStream |
                                    (kLastIsPlain ? 0 : TileNote::kLast);
 
   const ForwardParams& params;
@@ -113,7 +112,7 @@ struct ForwardConsumer {
     softmax.rows.pack(products.score, products.probability);
   }
 
-  /// Steps inside an item, the loop in which a kernel spends its time. Each issues
+  /// Steps over full tiles inside an item, the loop in which a kernel spends its time. Each issues
   /// the scores of `next` and the product of `tile`, and turns those scores into probabilities
   /// meanwhile. Ends at a tile that is not plain (false), or with the turn when an alarm is found
   /// (true).
@@ -125,12 +124,9 @@ struct ForwardConsumer {
       issue_product(tile);
       softmax.load_tile(next);
       await_scores(next);
-      const bool is_cut = kPartialIsPlain && next.partial();
-      if (is_cut) softmax.mask(products.score, next);
+      softmax.add_tile_sum();
       float factor[kRowsPerThread];
-      // The first keys that a row sees may lie in any partial tile.
-      const bool rescales =
-          (!kDefersCheck || is_cut) && softmax.raise(products.score, next, factor);
+      const bool rescales = !kDefersCheck && softmax.raise(products.score, next, factor);
       softmax.exponentiate(products.score, next, softmax.kExponentsFirst && !kDefersCheck);
       // Without deferral this never happens but for NaN, and nobody reads the alarm; it still keeps
       // the exponentials in front of the wait for the product that runs beside them.
@@ -148,6 +144,7 @@ struct ForwardConsumer {
   __device__ __forceinline__ void any_step(TileNote tile, TileNote next) {
     issue_scores(key_at.stage, query_at.stage);
     issue_product(tile);
+    softmax.add_tile_sum();
     FinishedRows rows{};
     const u32 held_stage = query_at.previous();
     if (tile.last()) {
@@ -176,7 +173,6 @@ struct ForwardConsumer {
     layout.value_ring().wait_full(value_at);
     products.issue_value(layout.value(value_at.stage));
     turns.pass_turn();
-    softmax.add_tile_sum();
   }
 
   /// The scores that were issued before the product.
@@ -199,6 +195,7 @@ struct ForwardConsumer {
   /// The product of the last tile of all, with the turn.
   __device__ __forceinline__ void close_stream(TileNote tile) {
     issue_product(tile);
+    softmax.add_tile_sum();
     finish_value();
     store(tile.item_slot(), finish_rows(softmax.rows), query_at.previous());
   }

@@ -49,6 +49,17 @@ struct SortedRuns<Mods, kColumns, true> {
     return !ptx::any(falls);
   }
 
+  /// Keys of the tile whose entry of an ascending table equals `value`.
+  __device__ __forceinline__ KeyInterval find(int run, i64 value, i32 kv_begin) const {
+    const auto first = entry(run, 0, 0);
+    if (first == entry(run, kOwn - 1, 31)) {
+      return {kv_begin, first == value ? kv_begin + kColumns : kv_begin};
+    }
+    return {kv_begin + columns_before(run, value, false),
+            kv_begin + columns_before(run, value, true)};
+  }
+
+ private:
   /// How many columns of the tile hold less than `value`, or at most that.
   __device__ __forceinline__ i32 columns_before(int run, i64 value, bool with_equal) const {
     const auto is_before = [&](typename Mods::RunEntry at) {
@@ -65,7 +76,6 @@ struct SortedRuns<Mods, kColumns, true> {
     return count;
   }
 
- private:
   __device__ __forceinline__ typename Mods::RunEntry entry(int run, int k, u32 lane) const {
     return static_cast<typename Mods::RunEntry>(
         ptx::broadcast(static_cast<u32>(own[run][k]), lane));

@@ -22,6 +22,7 @@ struct TileSoftmax {
   float tile_sum[kRowsPerThread];  ///< of the latest tile, not yet in `rows`
   ModsOfItem<Mods> item;
   DiagonalValues<Mods, kKeyTile> diagonals;
+  SortedRuns<Mods, kKeyTile> runs;  ///< of a partial tile
 
   __device__ __forceinline__ void start_item(const WorkItem& next, i32 row_in_item) {
     rows.reset();
@@ -31,6 +32,7 @@ struct TileSoftmax {
   /// What mods read for a tile, early enough that the loads end under the products.
   __device__ __forceinline__ void load_tile(TileNote tile) {
     diagonals.load(bindings, item, lane, tile.kv_begin);
+    if (tile.partial()) runs.load(bindings, item.head, tile.kv_begin, item.kv_end);
   }
 
   __device__ __forceinline__ void add_tile_sum() { rows.add(tile_sum); }
@@ -77,14 +79,12 @@ struct TileSoftmax {
     rows.exponentiate(score, exponents<false>(tile), tile_sum);
   }
 
+ private:
   /// Selects after score_mod (semantics R3): whatever a dead pair held is dropped.
   __device__ __forceinline__ void mask(Accumulator<kKeyTile>& score, TileNote tile) const {
-    SortedRuns<Mods, kKeyTile> runs;
-    runs.load(bindings, item.head, tile.kv_begin, item.kv_end);
     DeadPairs<Mods, kKeyTile>{bindings, item, runs, lane, tile.kv_begin}.drop(score);
   }
 
- private:
   template <bool kNear>
   __device__ __forceinline__ Exponents<Mods, kKeyTile, kNear> exponents(TileNote tile) const {
     return {bindings,          item,

@@ -106,9 +106,8 @@ struct FastScoreArithmetic : ScoreArithmetic {
 #undef TILEWRIGHT_DEVICE
 };
 
-/// tanh(a) as a polynomial without a special function, for |a| <= kLimit: what kernels use for tiles
-/// whose arguments are that small. Relative error 3e-8; the fast form's 8e-5 is below that of the
-/// special-function unit.
+/// tanh(a) as a polynomial without a special function, relative error 3e-8 for |a| <= kLimit: what
+/// kernels use for tiles whose arguments are that small.
 struct NearScoreArithmetic : ScoreArithmetic {
 #define TILEWRIGHT_DEVICE static __device__ __forceinline__
   static constexpr float kLimit = 0.75f;
@@ -119,18 +118,6 @@ struct NearScoreArithmetic : ScoreArithmetic {
     p = ptx::fused(s, p, 0.133254063f);
     p = ptx::fused(s, p, -0.333329589f);
     p = ptx::fused(s, p, 0.999999971f);
-    return a * p;
-  }
-  TILEWRIGHT_DEVICE float sigmoid(float a) { return ptx::fused(tanh(0.5f * a), 0.5f, 0.5f); }
-};
-
-struct NearFastScoreArithmetic : FastScoreArithmetic {
-  static constexpr float kLimit = 1.0f;
-  TILEWRIGHT_DEVICE float tanh(float a) {
-    const float s = a * a;
-    float p = ptx::fused(s, -0.0266295729f, 0.118897391f);
-    p = ptx::fused(s, p, -0.33065424f);
-    p = ptx::fused(s, p, 0.999918554f);
     return a * p;
   }
   TILEWRIGHT_DEVICE float sigmoid(float a) { return ptx::fused(tanh(0.5f * a), 0.5f, 0.5f); }

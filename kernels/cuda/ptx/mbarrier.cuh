@@ -53,15 +53,19 @@ __device__ __forceinline__ void arrive_expect_bytes(Mbarrier barrier, u32 bytes)
       : "memory");
 }
 
+/// How long the hardware may suspend a thread that waits, in ns: without it threads that wait for
+/// long take issue slots from those that work.
+inline constexpr u32 kSuspendNanoseconds = 10'000'000;
+
 /// True once the phase of this parity has completed; the hardware may suspend the thread for a
 /// while.
 __device__ __forceinline__ bool phase_done(Mbarrier barrier, u32 parity) {
   u32 done;
   asm volatile(
-      "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; "
-      "}"
+      "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2, %3; "
+      "selp.u32 %0, 1, 0, p; }"
       : "=r"(done)
-      : "r"(barrier.address.bytes), "r"(parity)
+      : "r"(barrier.address.bytes), "r"(parity), "r"(kSuspendNanoseconds)
       : "memory");
   return done != 0;
 }

@@ -10,7 +10,7 @@ using ir::NodeId;
 
 namespace {
 
-constexpr const char* kDevice = "  static __device__ __forceinline__ ";
+constexpr const char* kMember = "  static __device__ __forceinline__ ";
 
 bool intervals_may_fail(const NodePlan& plan) {
   return plan.intervals &&
@@ -30,11 +30,11 @@ Surroundings of_row() {
 std::string run_functions(const NodePlan& plan) {
   std::string entries = fmt::format(
       "{}RunEntry run_entry(const Bindings& bindings, const Head& head, i32 j, int which) {{\n",
-      kDevice);
+      kMember);
   std::string values = fmt::format(
       "{}i64 run_value(const Bindings& bindings, const Head& head, const Row& row, i32 i, "
       "int which) {{\n",
-      kDevice);
+      kMember);
   for (std::size_t n = 0; n < plan.intervals->runs.size(); ++n) {
     const analyse::SortedRun& run = plan.intervals->runs[n];
     Body at_key(plan, of_row());
@@ -66,7 +66,7 @@ std::string condition_function(const NodePlan& plan) {
   return fmt::format(
       "{}bool intervals_hold(const Bindings& bindings, const Head& head, const Row& row, i32 i) "
       "{{\n{}    return {};\n  }}\n",
-      kDevice, body.text(), result);
+      kMember, body.text(), result);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ std::string interval_text(const NodePlan& plan) {
   std::string text = fmt::format(
       "{}KeyInterval {}(const Bindings& bindings, const Head& head, const Row& row, i32 i, "
       "int which{}) {{\n",
-      kDevice, is_sorted ? "sorted_interval" : "interval",
+      kMember, is_sorted ? "sorted_interval" : "interval",
       is_sorted ? ", const KeyInterval (&runs)[kSortedRuns]" : "");
   for (std::size_t n = 0; n < plan.intervals->ranges.size(); ++n) {
     Body body(plan, of_row());

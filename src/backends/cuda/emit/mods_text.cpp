@@ -51,7 +51,7 @@ class ModsWriter {
         "  using W = mods::Integers<i64>;\n"
         "  using M = mods::MaskArithmetic<{2}>;\n"
         "  using S = mods::{1}ScoreArithmetic;\n"
-        "  using Near = mods::Near{1}ScoreArithmetic;\n"
+        "  using Near = mods::NearScoreArithmetic;\n"
         "  using R = mods::IntegerRanges<Int>;\n"
         "  using F = mods::RealRanges<{2}>;\n",
         plan_.variant.fits_int32 ? "i32" : "i64", plan_.variant.fast_functions ? "Fast" : "", real);
@@ -181,7 +181,8 @@ class ModsWriter {
 
   /// The argument of a score's only tanh or sigmoid, whose values near 0 are cheap to compute.
   std::optional<NodeId> bounded_argument() const {
-    if (plan_.variant.reports) return std::nullopt;
+    // The special-function unit's own tanh is as fast as a polynomial.
+    if (plan_.variant.reports || plan_.variant.fast_functions) return std::nullopt;
     const ir::Program& program = plan_.program;
     std::optional<NodeId> argument;
     for (NodeId id = 0; id < program.size(); ++id) {

@@ -88,7 +88,10 @@ Grid fill_hopper(const LaunchSite& site, params::Hopper& params) {
                                       .group_heads = problem.group(),
                                       .heads = problem.batch * problem.query_heads,
                                       .multiprocessors = site.gpu.facts().multiprocessors,
-                                      .uneven = masked}),
+                                      .uneven = masked,
+                                      .tiles_a_wave = 4,
+                                      .fewest_waves = 4,
+                                      .most_waves = 16}),
       .last_tile_first = masked ? 1 : 0};
   params.extents = {.batches = static_cast<std::int32_t>(problem.batch),
                     .query_heads = static_cast<std::int32_t>(problem.query_heads),

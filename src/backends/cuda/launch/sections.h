@@ -11,6 +11,9 @@ struct SectionQuestion {
   std::int64_t heads = 0;  ///< query heads of all batches
   int multiprocessors = 1;
   bool uneven = false;  ///< items differ in length: a mask skips tiles
+  /// Of uneven items, in items a multiprocessor: a section has q_tiles / tiles_a_wave, within
+  /// these.
+  double tiles_a_wave = 8, fewest_waves = 2, most_waves = 8;
 };
 
 /// Heads of a section, a multiple of group_heads: small sections keep keys and values in the L2
