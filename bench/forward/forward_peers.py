@@ -131,11 +131,12 @@ def versions():
 
 def work(arguments):
     index, count = (int(n) for n in arguments.part.split("/"))
-    engine = Engine(arguments.library)
     machine = {"gpu": torch.cuda.get_device_name(), "driver": driver_version()}
     context = dict(machine=machine, versions=versions(), command=arguments.command)
     with open(arguments.json + ".lock", "w") as lock, open(arguments.json, "a") as record:
         for shape in shapes(arguments.tables)[index::count]:
+            # An engine's first call of a program picks the row for short or for long lengths.
+            engine = Engine(arguments.library)
             for line in measure(engine, shape, arguments.peers.split(","), lock):
                 record.write(json.dumps(line | context) + "\n")
                 record.flush()
