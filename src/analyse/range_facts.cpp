@@ -135,7 +135,10 @@ Fact subscripts_in_range(const RangeQuestion& question, bool live) {
     if (element_count(question.bindings.captures[program.node(id).payload].shape) == 0)
       return {false, *std::move(reason)};
     const Assumption assumption = under_guard(question, id, masked[id]);
-    if (assumption.is_impossible()) continue;
+    // Kernels move dead subscripts inside the tensor: there must be something inside.
+    const bool is_empty =
+        element_count(question.bindings.captures[program.node(id).payload].shape) == 0;
+    if (assumption.is_impossible() && !is_empty) continue;
     reason = leaves_tensor(question, id, &assumption);
     if (reason) return {false, *std::move(reason)};
   }
