@@ -95,12 +95,6 @@ std::string portable_rejection(const RowQuestion& question) {
   return {};
 }
 
-/// Rows of a tensor begin at multiples of 16 bytes only where their length is one.
-bool rows_fill_units(const Problem& problem) {
-  return problem.head_dim * element_bytes(problem) % 16 == 0 &&
-         problem.value_dim * element_bytes(problem) % 16 == 0;
-}
-
 std::string portable_row_rejection(const PortableShape& shape, const KernelRow& row,
                                    const RowQuestion& question) {
   if (question.problem.head_dim > shape.max_dim)
@@ -117,6 +111,11 @@ std::string portable_row_rejection(const PortableShape& shape, const KernelRow& 
 }
 
 }  // namespace
+
+bool rows_fill_units(const Problem& problem) {
+  return problem.head_dim * element_bytes(problem) % 16 == 0 &&
+         problem.value_dim * element_bytes(problem) % 16 == 0;
+}
 
 std::vector<Candidate> portable_candidates(const RowQuestion& question) {
   const bool is_float = question.problem.query_dtype == DType::kF32;
