@@ -20,8 +20,8 @@ struct GradientFinishParams {
   i32 parts;
   float factor;
   FloatKind kind;
-  /// Nonzero where the gradient has the element type, column stride 1, a base and other strides that
-  /// are multiples of 16 bytes, and a multiple of 8 columns.
+  /// Nonzero where the gradient has the element type, column stride 1, a base and other strides
+  /// that are multiples of 16 bytes, and a multiple of 8 columns.
   i32 in_vectors;
   i32 tile_rows;  ///< that a tile holds; tile t begins at t * tile_rows
   i32 dim;

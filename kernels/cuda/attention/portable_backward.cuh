@@ -21,8 +21,8 @@
 //            Ev]: bf16, fp16 or fp32, global, any strides; d_key, d_value like key and value, from
 //            registers; dQ by fp32 additions in memory.
 // Memory     shared: key and value tile, kQueryStages query, kGradStages dO tiles, dS of a tile,
-//            P of a tile where warps share keys, their rows' numbers, a page of visits; registers of
-//            a thread and strip: S and dP kChunk / 2 each, dK and dV columns / 2.
+//            P of a tile where warps share keys, their rows' numbers, a page of visits; registers
+//            of a thread and strip: S and dP kChunk / 2 each, dK and dV columns / 2.
 // Barriers   the block's, two a tile and two a page of visits; one of the warps that share keys.
 // Numbers    S, dP, sums fp32; P and dS are rounded to the element type before their products
 //            (fp32: not). Dead pairs are selected away. Rows without live pairs have minus_lse =
