@@ -86,7 +86,7 @@ class BackwardKernel:
         vectors = lambda x: int(kind(x) == element_kind and x.stride(-1) == 1 and x.data_ptr() % 16 == 0
                                 and all(s % 8 == 0 for s in x.stride()[:-1]))
         raw += struct.pack("<4i", hq, rows, q_tiles, 128 * t.sum_columns)
-        raw += struct.pack("<5i", kind(out), kind(d_out), 1, vectors(out), vectors(d_out))
+        raw += struct.pack("<7i", kind(out), kind(d_out), 1, vectors(out), vectors(d_out), t.query_tile, t.v)
         first = Launch(self.function("attention_backward_prepare"), b * hq * q_tiles, 128, 0, raw)
 
         items = bk * hkv * kv_tiles * parts

@@ -89,7 +89,7 @@ struct EmittedVariant {{
 
 extern "C" __global__ void __launch_bounds__(128) attention_backward_prepare(
     const __grid_constant__ tilewright::cuda::BackwardPrepareParams params) {{
-  tilewright::cuda::BackwardPrepare<tilewright::cuda::EmittedVariant>::of_block(params).run();
+  tilewright::cuda::BackwardPrepare<tilewright::cuda::{element}, {t.v}, {t.query_tile}>::of_block(params).run();
 }}
 
 extern "C" __global__ void __launch_bounds__(384, 1) attention_backward(

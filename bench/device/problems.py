@@ -67,6 +67,9 @@ class Mods:
             self.keep = lambda i, j: (j < min(PREFIX, kv_rows // 3)) | (j <= i)
             self.numbers = [min(PREFIX, kv_rows // 3)]
             self.bindings = struct.pack("<i", min(PREFIX, kv_rows // 3))
+        if name == "slanted":
+            h = torch.arange(heads, device="cuda")[:, None, None]
+            self.keep = lambda i, j: (j >= i // 2 - 30 * h) & (j <= i + 17 * h)
         if name == "documents":
             begin = document_begins(q_rows, min(12, q_rows // 2)).cuda()
             self.tensors.append(begin)

@@ -175,14 +175,56 @@ TEST_F(FakeBackward, ZeroSizedProblemsLaunchWhatMustBeWritten) {
   EXPECT_EQ(driver_.launches.size(), 2U) << "zeros for queries";
 }
 
+TEST_F(FakeBackward, AnyStridesAreServedByThePortableFamily) {
+  driver_.params_bytes = sizeof(params::PortableBackward);
+  Engine engine(options_);
+  Call call(cases::square(1, 2, 100, 64));
+  call.inputs.query.strides[3] = 2;
+  const CallReport report = engine.attention_backward(Program(), call.inputs, call.outputs);
+  EXPECT_EQ(report.kernel, "cuda/portable_backward_w4x1_k2_q64c32_s22_c2");
+  EXPECT_TRUE(report.slow_path);
+  ASSERT_EQ(driver_.launches.size(), 3U);
+  EXPECT_TRUE(driver_.tensor_maps.empty());
+  const auto prepare = params_of<params::BackwardPrepare>(0);
+  EXPECT_EQ(prepare.tile_rows, 64);
+  EXPECT_EQ(prepare.value_dim, 64);
+  EXPECT_EQ(prepare.d_out_copy, 0U) << "single elements may lie anywhere";
+  const auto params = params_of<params::PortableBackward>(1);
+  EXPECT_EQ(params.query_strides.column, 2);
+  EXPECT_EQ(params.d_out, reinterpret_cast<DeviceAddress>(call.inputs.d_out.data));
+  EXPECT_EQ(params.minus_lse, prepare.minus_lse);
+  EXPECT_EQ(params.d_key_in_vectors, 1);
+  EXPECT_EQ(params.lists.first, 0U);
+  EXPECT_EQ(params.q_tiles, 2);
+  EXPECT_EQ(driver_.launches[1].grid_x, static_cast<unsigned>(params.schedule.items));
+  const auto finish = params_of<params::GradientFinish>(2);
+  EXPECT_EQ(finish.tile_rows, 64);
+  EXPECT_EQ(finish.dim, 64);
+}
+
+TEST_F(FakeBackward, OddHeadDimsAreServedByThePortableFamily) {
+  driver_.params_bytes = sizeof(params::PortableBackward);
+  Engine engine(options_);
+  cases::Extents extents = cases::square(2, 4, 9000, 100);
+  extents.value_dim = 37;
+  const Call call(extents);
+  const CallReport report = engine.attention_backward(cases::causal(), call.inputs, call.outputs);
+  EXPECT_EQ(report.kernel, "cuda/portable_backward_w4x2_k2_q64c32_s22_c2");
+  const auto params = params_of<params::PortableBackward>(1);
+  EXPECT_EQ(params.head_dim, 100);
+  EXPECT_EQ(params.value_dim, 37);
+  EXPECT_EQ(params.d_out_strides.row, 40) << "rows of the copy are padded";
+  EXPECT_EQ(params.d_key_in_vectors, 0);
+  EXPECT_EQ(params.d_key_sums, 0U) << "stored by the main kernel";
+}
+
 TEST_F(FakeBackward, WhatNoRowServesIsRefusedWithItsReason) {
   Engine engine(options_);
-  Call call(cases::square(1, 1, 64, 64));
-  call.inputs.query.strides[3] = 2;
+  const Call call(cases::square(1, 1, 64, 600));
   const Error error =
       cases::error_of([&] { engine.attention_backward(Program(), call.inputs, call.outputs); });
   EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-  EXPECT_NE(std::string(error.what()).find("stride"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("head dims"), std::string::npos) << error.what();
 }
 
 }  // namespace

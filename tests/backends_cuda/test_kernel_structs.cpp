@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 
 #include "backends/cuda/launch/backward_params.h"
@@ -91,6 +92,10 @@ std::string backward_text() {
          assertion(finish, "column_stride", offsetof(Finish, column_stride)) +
          assertion(finish, "factor", offsetof(Finish, factor)) +
          assertion(finish, "kind", offsetof(Finish, kind)) +
+         assertion(finish, "tile_rows", offsetof(Finish, tile_rows)) +
+         assertion(finish, "dim", offsetof(Finish, dim)) +
+         assertion(prepare, "tile_rows", offsetof(Prepare, tile_rows)) +
+         assertion(prepare, "value_dim", offsetof(Prepare, value_dim)) +
          "using namespace tilewright::cuda;\n"
          "static_assert(static_cast<int>(FloatKind::kF64) == " +
          std::to_string(static_cast<int>(DType::kF64)) +
@@ -114,6 +119,24 @@ std::string capture_text() {
          assertion(finish, "kind", offsetof(Finish, kind));
 }
 
+std::string portable_backward_text() {
+  using Params = params::PortableBackward;
+  const std::string type = "PortableBackwardParams";
+  return "#include \"attention/portable_backward_params.cuh\"\n" +
+         size_assertion(type, sizeof(Params)) + assertion(type, "d_out", offsetof(Params, d_out)) +
+         assertion(type, "turns", offsetof(Params, turns)) +
+         assertion(type, "d_value_sums", offsetof(Params, d_value_sums)) +
+         assertion(type, "error", offsetof(Params, error)) +
+         assertion(type, "d_value_strides.column", offsetof(Params, d_value_strides.column)) +
+         assertion(type, "lists.first", offsetof(Params, lists.first)) +
+         assertion(type, "schedule.parts", offsetof(Params, schedule.parts)) +
+         assertion(type, "extents.kv_rows", offsetof(Params, extents.kv_rows)) +
+         assertion(type, "tile_rows", offsetof(Params, tile_rows)) +
+         assertion(type, "value_dim", offsetof(Params, value_dim)) +
+         assertion(type, "d_value_in_vectors", offsetof(Params, d_value_in_vectors)) +
+         assertion(type, "scale_log2", offsetof(Params, scale_log2));
+}
+
 class KernelStructs : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
@@ -128,14 +151,15 @@ TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
   EXPECT_TRUE(result.succeeded) << result.log;
 }
 
+std::string family_name(const ::testing::TestParamInfo<std::string>& info) {
+  constexpr std::array kNames{"Hopper", "Portable", "Backward", "Captures", "PortableBackward"};
+  return kNames.at(info.index);
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, KernelStructs,
                          ::testing::Values(hopper_text(), portable_text(), backward_text(),
-                                           capture_text()),
-                         [](const auto& info) {
-                           if (info.index == 3) return "Captures";
-                           if (info.index == 2) return "Backward";
-                           return info.index == 0 ? "Hopper" : "Portable";
-                         });
+                                           capture_text(), portable_backward_text()),
+                         family_name);
 
 TEST(KernelStructsCheck, AWrongOffsetIsNoticed) {
   std::string why;

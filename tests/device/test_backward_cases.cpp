@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
@@ -14,14 +15,17 @@ namespace {
 
 /// What no CUDA kernel of backward serves is refused.
 bool must_refuse(const cases::CaseSpec& spec) {
-  if (spec.dtype != DType::kBF16 && spec.dtype != DType::kF16) return true;
-  const std::int64_t head_dim = spec.extents.head_dim, value_dim = spec.extents.value_dim;
-  return head_dim % 8 != 0 || value_dim % 8 != 0 || head_dim > 256 || value_dim > 256;
+  const std::int64_t most = spec.dtype == DType::kF32 ? 256 : 512;
+  return spec.dtype == DType::kF64 ||
+         std::max(spec.extents.head_dim, spec.extents.value_dim) > most;
 }
 
-/// Whether the copy engine can read tensors depends on their strides and where they begin.
-bool may_refuse(const cases::CaseSpec& spec) {
-  return spec.layout != cases::Layout::kContiguous && spec.layout != cases::Layout::kTransposed;
+/// Gradients of captured tensors are served beside aligned 16-bit operands only.
+bool may_refuse_captures(const cases::CaseSpec& spec) {
+  const std::int64_t head_dim = spec.extents.head_dim, value_dim = spec.extents.value_dim;
+  return spec.dtype == DType::kF32 || head_dim % 8 != 0 || value_dim % 8 != 0 ||
+         std::max(head_dim, value_dim) > 256 ||
+         (spec.layout != cases::Layout::kContiguous && spec.layout != cases::Layout::kTransposed);
 }
 
 EngineOptions options() {
@@ -61,7 +65,8 @@ void run_on_gpu(const cases::Case& problem, Engine& engine, Tally& tally) {
                             spec.dtype);
     if (!why.empty()) tally.fail(problem.id(), why);
   } catch (const Error& error) {
-    const bool is_allowed = must_refuse(spec) || may_refuse(spec);
+    const bool is_allowed =
+        must_refuse(spec) || (!gradients.captures.empty() && may_refuse_captures(spec));
     if (error.code() == ErrorCode::kUnsupported && is_allowed)
       ++tally.refused;
     else

@@ -1,6 +1,5 @@
-// A consumer warpgroup: its half of every tile of an item.
-// The order of a step keeps matrix instructions in flight under everything else; the products of
-// the other warpgroup fill what is left. Two query stages, and more (dK runs on):
+// A consumer warpgroup: its half of every tile of an item. The order of a step keeps matrix
+// instructions in flight under everything else. Two query stages, and more (dK runs on):
 //
 //   in flight  dK dP' | -       | dV | dV dQ | dQ S' dK   | dK     |
 //   doing      P'     | dS pack | -  | sync  | wait dQ S' | add dQ | issue dP'
@@ -12,6 +11,7 @@
 #include "attention/key_gradient_store.cuh"
 #include "attention/query_gradient_sums.cuh"
 #include "attention/tile_gradients.cuh"
+#include "attention/tile_site.cuh"
 #include "tile/gradient_gemms.cuh"
 #include "tile/store_fragment.cuh"
 
@@ -26,7 +26,7 @@ struct BackwardConsumer {
   using KeyTile = typename Layout::KeyTile;
   using ValueTile = typename Layout::ValueTile;
   using ScoreTile = typename Layout::ScoreTile;
-  using Gradients = TileGradients<Variant, Mods, Gradient>;
+  using Gradients = TileGradients<Layout, BackwardParams, TileSite, Mods, Gradient>;
   static constexpr bool kSplitsKeys = Layout::kSplitsKeys;
   static constexpr int kScoreColumns = Layout::kScoreColumns;
   static constexpr int kKeyTile = Layout::kKeyTile;

@@ -3,8 +3,9 @@
 //   be added up and in the turn words, and (if asked) dO copied into a dense tensor of the element
 //   type, with zeros in rows without live pairs.
 //
-// The copy is for what the copy engine cannot read (another dtype, an innermost stride other than
-// 1, bases or strides that are not multiples of 16 bytes) and for masks under which a row may see
+// Both backward families use it. The copy is for what the main kernel cannot read (another dtype;
+// for the copy engine an innermost stride other than 1, bases or strides that are not multiples of
+// 16 bytes) and for masks under which a row may see
 // nothing: semantics R4 gives such a row no influence whatever its dO holds, but 0 * NaN would.
 //
 // Threads share a row eight columns each; sums have a fixed order.
@@ -14,6 +15,7 @@
 #include "ptx/lane.cuh"
 #include "ptx/numbers.cuh"
 #include "ptx/vector_memory.cuh"
+#include "tile/copy_rows.cuh"
 
 namespace tilewright::cuda {
 
@@ -30,9 +32,9 @@ struct BackwardPrepareParams {
   const void* d_out;    ///< the same shape
   const float* lse;     ///< [B, Hq, Q]
   const void* d_lse;    ///< the same shape, or null
-  float* minus_lse;     ///< [B, Hq, padded Q], times log2(e)
+  float* minus_lse;     ///< [B, Hq, q_tiles, kQueryTile], times log2(e)
   float* delta;         ///< the same
-  void* d_out_copy;     ///< [B, Hq, Q, Ev] dense, element type; null: none is made
+  void* d_out_copy;     ///< [B, Hq, Q, Ev up to 8], dense, element type; null: none is made
   float* d_query_sums;  ///< [B, Hq, q_tiles, sum_floats]
   u32* turns;           ///< [B, Hq, q_tiles, 2], or null
   OperandStrides out_strides;
@@ -46,25 +48,21 @@ struct BackwardPrepareParams {
   FloatKind out_kind;
   FloatKind d_out_kind;
   FloatKind d_lse_kind;
-  /// Nonzero where out, or d_out, has the element type, column stride 1, and bases and other
-  /// strides that are multiples of 16 bytes.
+  /// Nonzero where out, or d_out, has the element type, column stride 1, bases and other strides
+  /// that are multiples of 16 bytes, and a multiple of 8 columns.
   i32 out_in_vectors;
   i32 d_out_in_vectors;
+  i32 tile_rows;  ///< that a query tile holds, at most kQueryTile; tile t begins at t * tile_rows
+  i32 value_dim;  ///< Ev
 };
 
-/// A variant is a struct with: Element, kValueDim, kQueryTile. The body of a kernel of kThreads
-/// threads; grid B * Hq * q_tiles.
-template <class Variant>
+/// kValueColumns: Ev, or more. The body of a kernel of kThreads threads; grid B * Hq * q_tiles.
+template <class Element, int kValueColumns, int kQueryTile>
 struct BackwardPrepare {
-  using Element = typename Variant::Element;
+  static constexpr bool kIsFp32 = kElementBytes<Element> == 4;
   static constexpr u32 kThreads = 128;
-  static constexpr i32 kPieces = Variant::kValueDim / 8;
-  static constexpr u32 kRowThreads = kPieces <= 1    ? 1
-                                     : kPieces <= 2  ? 2
-                                     : kPieces <= 4  ? 4
-                                     : kPieces <= 8  ? 8
-                                     : kPieces <= 16 ? 16
-                                                     : 32;
+  static constexpr i32 kPieces = (kValueColumns + 7) / 8;
+  static constexpr u32 kRowThreads = kPieces < 32 ? power_of_two_from(kPieces) : 32;
 
   const BackwardPrepareParams& params;
   i32 tile, batch, head;
@@ -78,7 +76,7 @@ struct BackwardPrepare {
 
   __device__ __forceinline__ void run() const {
     const u32 thread = ptx::thread_in_block();
-    for (u32 r = thread / kRowThreads; r < Variant::kQueryTile; r += kThreads / kRowThreads) {
+    for (u32 r = thread / kRowThreads; r < kQueryTile; r += kThreads / kRowThreads) {
       prepare_row(static_cast<i32>(r), static_cast<i32>(thread % kRowThreads));
     }
     clear_sums(thread);
@@ -89,20 +87,22 @@ struct BackwardPrepare {
     return static_cast<i64>(batch) * params.query_heads + head;
   }
 
-  __device__ __forceinline__ void prepare_row(i32 row_in_tile, i32 piece) const {
-    const i32 row = tile * Variant::kQueryTile + row_in_tile;
-    const bool inside = row < params.q_rows;
+  __device__ __forceinline__ void prepare_row(i32 row_in_tile, i32 lane) const {
+    const i32 row = tile * params.tile_rows + row_in_tile;
+    const bool inside = row_in_tile < params.tile_rows && row < params.q_rows;
     const float lse = inside ? ptx::load(params.lse + at(params.lse_strides, row)) : 0.0f;
     const bool empty = !inside || lse == ptx::float_of(0xff800000u);
     float sum = 0.0f;
-    if (piece < kPieces && inside) sum = prepare_piece(row, piece, empty);
+    for (i32 piece = lane; inside && piece * 8 < params.value_dim; piece += kRowThreads) {
+      sum += prepare_piece(row, piece, empty);
+    }
     sum = sum_over_row(sum);
-    if (piece != 0) return;
+    if (lane != 0) return;
     const float d_lse =
         params.d_lse == nullptr || empty
             ? 0.0f
             : load_float(params.d_lse, params.d_lse_kind, at(params.d_lse_strides, row));
-    const i64 to = stream() * params.q_tiles * Variant::kQueryTile + row;
+    const i64 to = (stream() * params.q_tiles + tile) * kQueryTile + row_in_tile;
     // -inf, not +inf: behind it no exponent is anything but -inf, and P is 0.
     const float minus_lse = empty ? ptx::float_of(0xff800000u) : lse * -1.44269504f;
     ptx::store(params.minus_lse + to, minus_lse);
@@ -126,15 +126,30 @@ struct BackwardPrepare {
   /// Leaves in d_out what the copy holds: delta and dP see the same rounded numbers.
   __device__ __forceinline__ void store_copy(i32 row, i32 piece, bool empty,
                                              float (&d_out)[8]) const {
-    u32 word[4];
+    const i64 columns = (params.value_dim + 7) / 8 * 8;
+    const i64 to = (stream() * params.q_rows + row) * columns + piece * 8;
 #pragma unroll
-    for (int w = 0; w < 4; ++w) {
-      word[w] = empty ? 0u : ptx::pack(Element{}, d_out[2 * w], d_out[2 * w + 1]);
-      d_out[2 * w] = ptx::to_float(Element{}, static_cast<u16>(word[w] & 0xffffu));
-      d_out[2 * w + 1] = ptx::to_float(Element{}, static_cast<u16>(word[w] >> 16));
+    for (int c = 0; c < 8; ++c) d_out[c] = empty ? 0.0f : d_out[c];
+    if constexpr (kIsFp32) {
+      float* const copy = static_cast<float*>(params.d_out_copy) + to;
+      ptx::store(copy, ptx::Floats4{d_out[0], d_out[1], d_out[2], d_out[3]});
+      ptx::store(copy + 4, ptx::Floats4{d_out[4], d_out[5], d_out[6], d_out[7]});
+    } else {
+      u32 word[4];
+#pragma unroll
+      for (int w = 0; w < 4; ++w) word[w] = ptx::pack(Element{}, d_out[2 * w], d_out[2 * w + 1]);
+      unpack(word, d_out);
+      ptx::store(static_cast<u16*>(params.d_out_copy) + to,
+                 ptx::Words4{word[0], word[1], word[2], word[3]});
     }
-    const i64 to = (stream() * params.q_rows + row) * Variant::kValueDim + piece * 8;
-    ptx::store(static_cast<u16*>(params.d_out_copy) + to, {word[0], word[1], word[2], word[3]});
+  }
+
+  static __device__ __forceinline__ void unpack(const u32 (&word)[4], float (&to)[8]) {
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+      const u32 half = c % 2 == 0 ? word[c / 2] & 0xffffu : word[c / 2] >> 16;
+      to[c] = ptx::to_float(Element{}, static_cast<u16>(half));
+    }
   }
 
   struct Source {
@@ -148,18 +163,27 @@ struct BackwardPrepare {
                                              float (&to)[8]) const {
     const i64 from = at(source.strides, row) + piece * 8 * source.strides.column;
     if (source.in_vectors != 0) {
-      const ptx::Words4 words = ptx::load_words(static_cast<const u16*>(source.base) + from);
-      const u32 word[4] = {words.x, words.y, words.z, words.w};
+      load_vectors(source.base, from, to);
+      return;
+    }
 #pragma unroll
-      for (int c = 0; c < 8; ++c) {
-        const u32 half = c % 2 == 0 ? word[c / 2] & 0xffffu : word[c / 2] >> 16;
-        to[c] = ptx::to_float(Element{}, static_cast<u16>(half));
-      }
+    for (int c = 0; c < 8; ++c) {
+      to[c] = piece * 8 + c < params.value_dim
+                  ? load_float(source.base, source.kind, from + c * source.strides.column)
+                  : 0.0f;
+    }
+  }
+
+  static __device__ __forceinline__ void load_vectors(const void* base, i64 from, float (&to)[8]) {
+    if constexpr (kIsFp32) {
+      const float* const first = static_cast<const float*>(base) + from;
+      const ptx::Floats4 low = ptx::load_floats(first), high = ptx::load_floats(first + 4);
+      const float value[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+      for (int c = 0; c < 8; ++c) to[c] = value[c];
     } else {
-#pragma unroll
-      for (int c = 0; c < 8; ++c) {
-        to[c] = load_float(source.base, source.kind, from + c * source.strides.column);
-      }
+      const ptx::Words4 words = ptx::load_words(static_cast<const u16*>(base) + from);
+      unpack({words.x, words.y, words.z, words.w}, to);
     }
   }
 

@@ -101,7 +101,7 @@ __device__ __forceinline__ void store_through(const ForwardParams& params, const
     const i32 row = item.q_begin + row_in_item - lane / 4 + r;
     if (row >= item.q_end || n >= 16 * kGroups) continue;
     ptx::store(head + row * params.out_strides.row + g * 8,
-               ptx::load_shared_words(tile + static_cast<u32>(at)));
+               ptx::load_shared_words4(tile + static_cast<u32>(at)));
   }
 }
 

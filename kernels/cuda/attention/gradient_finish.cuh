@@ -3,29 +3,11 @@
 // partial results are added in order, so bits do not depend on who came first.
 #pragma once
 
+#include "attention/gradient_finish_params.cuh"
 #include "attention/gradient_rows.cuh"
 #include "ptx/vector_memory.cuh"
 
 namespace tilewright::cuda {
-
-struct GradientFinishParams {
-  const float* sums;  ///< [part, batches, heads, tiles, 2 fragments]
-  void* gradient;     ///< [batches, heads, rows, kDim]
-  i64 part_floats;    ///< from one part to the next
-  i64 batch_stride;   ///< of the gradient, in elements
-  i64 head_stride;
-  i64 row_stride;
-  i64 column_stride;
-  i32 heads;
-  i32 rows;
-  i32 tiles;
-  i32 parts;
-  float factor;
-  FloatKind kind;
-  /// Nonzero where the gradient has the element type, column stride 1, and a base and other strides
-  /// that are multiples of 16 bytes.
-  i32 in_vectors;
-};
 
 /// A variant is a struct with: Element, kDim, kColumns (of a fragment), kTileRows, kSplitsRows (the
 /// second fragment lies 64 rows below the first, otherwise kColumns to its right). The body of a

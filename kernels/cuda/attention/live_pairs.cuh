@@ -31,6 +31,13 @@ struct KeysOfThread {
   }
 };
 
+/// Keys outside of which no pair of a tile is live, and whether the mask decides the others.
+struct LiveBounds {
+  i32 kv_begin;
+  i32 kv_end;
+  bool by_mask;
+};
+
 template <class Mods, class Gradient, int kColumns>
 struct LivePairs {
   using Score = Accumulator<kColumns>;
@@ -41,25 +48,24 @@ struct LivePairs {
   /// Of a tile whose first column, as the warpgroup sees it, is query q_begin.
   __device__ __forceinline__ void find(const typename Mods::Bindings& bindings,
                                        const KeysOfThread<Mods>& keys, FragmentLane lane,
-                                       i32 q_begin, i32 kv_end) {
+                                       i32 q_begin, LiveBounds bounds) {
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
       const i32 j = keys.first_key + 8 * slot;
       keep[slot] = {};
-      const i32 last = j < kv_end ? keys.q_rows - q_begin : 0;
+      const bool exists =
+          static_cast<u32>(j - bounds.kv_begin) < static_cast<u32>(bounds.kv_end - bounds.kv_begin);
+      const i32 last = exists ? keys.q_rows - q_begin : 0;
       if constexpr (Gradient::kQueryIntervals == 0) {
         keep[slot].add(lane, 0, last);
+      } else if (bounds.by_mask) {
+        add_intervals(bindings, keys, lane, slot, {q_begin, last});
       } else {
-#pragma unroll
-        for (int n = 0; n < Gradient::kQueryIntervals; ++n) {
-          const QueryInterval seen =
-              Gradient::interval(bindings, keys.head, keys.column[slot], j, n);
-          keep[slot].add(lane, seen.begin - q_begin, min(seen.end - q_begin, last));
-        }
+        keep[slot].add(lane, 0, last);
       }
     }
     if constexpr (Mods::kHasMaskMod && Gradient::kQueryIntervals == 0) {
-      keep_seen(bindings, keys, q_begin + lane.first_column);
+      if (bounds.by_mask) keep_seen(bindings, keys, q_begin + lane.first_column);
     }
   }
 
@@ -68,6 +74,23 @@ struct LivePairs {
   }
 
  private:
+  /// Rows of a fragment: the first one's position, and how many exist.
+  struct FragmentQueries {
+    i32 q_begin;
+    i32 count;
+  };
+
+  __device__ __forceinline__ void add_intervals(const typename Mods::Bindings& bindings,
+                                                const KeysOfThread<Mods>& keys, FragmentLane lane,
+                                                int slot, FragmentQueries rows) {
+    const i32 j = keys.first_key + 8 * slot;
+#pragma unroll
+    for (int n = 0; n < Gradient::kQueryIntervals; ++n) {
+      const QueryInterval seen = Gradient::interval(bindings, keys.head, keys.column[slot], j, n);
+      keep[slot].add(lane, seen.begin - rows.q_begin, min(seen.end - rows.q_begin, rows.count));
+    }
+  }
+
   /// Drops what the mask of each row does not keep.
   __device__ __forceinline__ void keep_seen(const typename Mods::Bindings& bindings,
                                             const KeysOfThread<Mods>& keys, i32 first_row) {

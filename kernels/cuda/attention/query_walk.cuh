@@ -5,7 +5,7 @@
 #pragma once
 
 #include "attention/backward_item.cuh"
-#include "attention/mods_contract.cuh"
+#include "attention/key_tile_turn.cuh"
 #include "ptx/lane.cuh"
 #include "ptx/numbers.cuh"
 
@@ -101,6 +101,11 @@ struct QueryWalk {
     if constexpr (kOrdered) lane_turn = found == TileClass::kEmpty ? 0 : turn_at(first);
   }
 
+  __device__ __forceinline__ u32 turn_at(i32 first) const {
+    return turn_by_mask<kKeyTile, Mods>(bindings, head, first, min(first + kQueryTile, q_rows),
+                                        kv_begin);
+  }
+
   /// The class of query rows [first, first + count), as far as they exist.
   __device__ __forceinline__ TileClass classify(i32 first, i32 count) const {
     if (first >= q_rows) return TileClass::kEmpty;
@@ -109,20 +114,6 @@ struct QueryWalk {
     const TileClass result = Mods::classify(bindings, head, band, {first, end, kv_begin, kv_end});
     const bool cut = keys_cut || end - first < count;
     return cut && result == TileClass::kFull ? TileClass::kPartial : result;
-  }
-
-  /// Looks for the key tile before this one that the rows of a query tile see.
-  __device__ __forceinline__ u32 turn_at(i32 first) const {
-    const i32 end = min(first + kQueryTile, q_rows);
-    const typename Mods::Band band = Mods::band(bindings, head, first, end);
-    const auto sees = [&](i32 begin, i32 stop) {
-      return Mods::classify(bindings, head, band, {first, end, begin, stop}) != TileClass::kEmpty;
-    };
-    if (kv_begin == 0 || !sees(0, kv_begin)) return 0;
-    for (i32 begin = kv_begin - kKeyTile; begin >= 0; begin -= kKeyTile) {
-      if (sees(begin, begin + kKeyTile)) return static_cast<u32>(begin / kKeyTile + 1);
-    }
-    return 0;
   }
 };
 

@@ -4,38 +4,33 @@
 //   P = 2^(log2(e) T - lse log2(e)), dT = P (dP - delta), dS = dT dT/dS; 0 by selection where dead.
 #pragma once
 
-#include "attention/backward_layout.cuh"
-#include "attention/backward_params.cuh"
+#include "attention/backward_item.cuh"
 #include "attention/live_pairs.cuh"
 #include "ptx/vector_memory.cuh"
 
 namespace tilewright::cuda {
 
-/// A tile as its arithmetic sees it: what the producer said of it, and its queries' numbers.
-struct TileSite {
-  const QueryNote& note;
-  const BackwardItem& item;
-  ptx::SharedAddress minus_lse;
-  ptx::SharedAddress delta;
-};
-
-template <class Variant, class Mods, class Gradient>
+/// What both backward families share. A Shape has kScoreColumns, the columns of a fragment, and
+/// says where the part of a tile that a fragment holds begins: first_key_row(part),
+/// first_query(part). A Site is a tile as its arithmetic sees it: q_begin(), bounds(), partial(),
+/// and the queries' numbers in shared memory, minus_lse and delta. Params have extents, scale and
+/// scale_log2.
+template <class Shape, class Params, class Site, class Mods, class Gradient>
 struct TileGradients {
-  using Layout = BackwardLayout<Variant>;
-  static constexpr int kColumns = Layout::kScoreColumns;
+  static constexpr int kColumns = Shape::kScoreColumns;
   using Score = Accumulator<kColumns>;
   using Live = LivePairs<Mods, Gradient, kColumns>;
   /// The derivative of score_mod looks at the score, which P would overwrite.
   static constexpr bool kNeedsScore = Gradient::kHasScoreGradient;
 
-  const BackwardParams& params;
+  const Params& params;
   const typename Mods::Bindings& bindings;
   FragmentLane lane;
-  u32 warpgroup;
+  u32 part;
   KeysOfThread<Mods> keys;
 
   __device__ __forceinline__ void start_item(const BackwardItem& item) {
-    keys.first_key = item.kv_begin + Layout::first_key_row(warpgroup) + lane.first_row;
+    keys.first_key = item.kv_begin + Shape::first_key_row(part) + lane.first_row;
     keys.q_rows = params.extents.query_rows;
   }
 
@@ -46,55 +41,64 @@ struct TileGradients {
   }
 
   /// score := P^T. Not for variants that need the score.
-  __device__ __forceinline__ void to_probabilities(Score& score, const TileSite& tile) const {
-    if (tile.note.partial()) {
-      exponentiate<true>(score, tile);
+  __device__ __forceinline__ void to_probabilities(Score& score, const Site& tile) const {
+    if (tile.partial()) {
+      to_probabilities<true>(score, tile);
     } else {
-      exponentiate<false>(score, tile);
+      to_probabilities<false>(score, tile);
     }
   }
 
   /// d_probability := dS^T, given P^T; where the score is needed score := P^T too, given S^T.
   __device__ __forceinline__ void to_gradients(Score& score, Score& d_probability,
-                                               const TileSite& tile) const {
-    if constexpr (kNeedsScore) {
-      if (tile.note.partial()) {
-        differentiate<true>(score, d_probability, tile);
-      } else {
-        differentiate<false>(score, d_probability, tile);
-      }
-    } else if (tile.note.partial()) {
-      subtract<true>(score, d_probability, tile.delta);
+                                               const Site& tile) const {
+    if (tile.partial()) {
+      to_gradients<true>(score, d_probability, tile);
     } else {
-      subtract<false>(score, d_probability, tile.delta);
+      to_gradients<false>(score, d_probability, tile);
+    }
+  }
+
+  /// The same where the caller has asked whether the tile is partial.
+  template <bool kMasked>
+  __device__ __forceinline__ void to_probabilities(Score& score, const Site& tile) const {
+    exponentiate<kMasked>(score, tile);
+  }
+  template <bool kMasked>
+  __device__ __forceinline__ void to_gradients(Score& score, Score& d_probability,
+                                               const Site& tile) const {
+    if constexpr (kNeedsScore) {
+      differentiate<kMasked>(score, d_probability, tile);
+    } else {
+      subtract<kMasked>(score, d_probability, tile.delta);
     }
   }
 
  private:
-  /// The query of the warpgroup's first column.
-  __device__ __forceinline__ i32 first_row(const QueryNote& note) const {
-    return note.q_begin + Layout::first_query(warpgroup);
+  /// The query of the fragment's first column.
+  __device__ __forceinline__ i32 first_row(const Site& tile) const {
+    return tile.q_begin() + Shape::first_query(part);
   }
 
   /// The thread's two columns of group g in a row of fp32 values, one per query of the tile.
   __device__ __forceinline__ ptx::Floats2 columns(ptx::SharedAddress row, int g) const {
     return ptx::load_shared_pair(
-        row + static_cast<u32>(4 * (Layout::first_query(warpgroup) + lane.first_column + 8 * g)));
+        row + static_cast<u32>(4 * (Shape::first_query(part) + lane.first_column + 8 * g)));
   }
 
   template <bool kMasked>
-  __device__ __forceinline__ void exponentiate(Score& score, const TileSite& tile) const {
+  __device__ __forceinline__ void exponentiate(Score& score, const Site& tile) const {
     const float dead = ptx::float_of(0xff800000u);
     Live live;
-    if (kMasked) live.find(bindings, keys, lane, first_row(tile.note), tile.item.kv_end);
+    if (kMasked) live.find(bindings, keys, lane, first_row(tile), tile.bounds());
     typename Mods::Diagonal above[2];
-    start_diagonals(tile.note, above);
+    start_diagonals(tile, above);
 #pragma unroll
     for (int g = 0; g < kColumns / 8; ++g) {
       const ptx::Floats2 pair = columns(tile.minus_lse, g);
 #pragma unroll
       for (int low = 0; low < 2; ++low) {
-        const Query at = query(tile.note, g, low, low == 0 ? pair.x : pair.y, above[low]);
+        const Query at = query(tile, g, low, low == 0 ? pair.x : pair.y, above[low]);
 #pragma unroll
         for (int slot = 0; slot < kRowsPerThread; ++slot) {
           const int e = 4 * g + 2 * slot + low;
@@ -127,18 +131,18 @@ struct TileGradients {
   /// Both at once.
   template <bool kMasked>
   __device__ __forceinline__ void differentiate(Score& score, Score& d_probability,
-                                                const TileSite& tile) const {
+                                                const Site& tile) const {
     Live live;
-    if (kMasked) live.find(bindings, keys, lane, first_row(tile.note), tile.item.kv_end);
+    if (kMasked) live.find(bindings, keys, lane, first_row(tile), tile.bounds());
     typename Mods::Diagonal above[2];
-    start_diagonals(tile.note, above);
+    start_diagonals(tile, above);
 #pragma unroll
     for (int g = 0; g < kColumns / 8; ++g) {
       const ptx::Floats2 shift = columns(tile.minus_lse, g);
       const ptx::Floats2 sums = columns(tile.delta, g);
 #pragma unroll
       for (int low = 0; low < 2; ++low) {
-        const Query at = query(tile.note, g, low, low == 0 ? shift.x : shift.y, above[low]);
+        const Query at = query(tile, g, low, low == 0 ? shift.x : shift.y, above[low]);
 #pragma unroll
         for (int slot = 0; slot < kRowsPerThread; ++slot) {
           const int e = 4 * g + 2 * slot + low;
@@ -168,10 +172,10 @@ struct TileGradients {
 
   /// Row slot 1 lies 8 keys below slot 0, so it meets the diagonal that slot 0 met 8 queries
   /// before.
-  __device__ __forceinline__ void start_diagonals(const QueryNote& note,
+  __device__ __forceinline__ void start_diagonals(const Site& tile,
                                                   typename Mods::Diagonal (&above)[2]) const {
     if constexpr (Mods::kHasScoreMod) {
-      const i32 i = first_row(note) + lane.first_column;
+      const i32 i = first_row(tile) + lane.first_column;
 #pragma unroll
       for (int low = 0; low < 2; ++low) {
         above[low] = Mods::diagonal(bindings, keys.head, i + low - 8 - keys.first_key);
@@ -179,11 +183,10 @@ struct TileGradients {
     }
   }
 
-  __device__ __forceinline__ Query query(const QueryNote& note, int g, int low,
-                                         float minus_reference,
+  __device__ __forceinline__ Query query(const Site& tile, int g, int low, float minus_reference,
                                          const typename Mods::Diagonal& above) const {
     Query at;
-    at.i = first_row(note) + lane.first_column + 8 * g + low;
+    at.i = first_row(tile) + lane.first_column + 8 * g + low;
     at.minus_reference = minus_reference;
     if constexpr (Mods::kHasScoreMod) {
       at.row = keys.row(bindings, at.i);

@@ -25,13 +25,37 @@ __device__ __forceinline__ Floats2 load_shared_pair(SharedAddress from) {
   return pair;
 }
 
-__device__ __forceinline__ Words4 load_shared_words(SharedAddress from) {
+struct Words2 {
+  u32 x, y;
+};
+
+__device__ __forceinline__ Words2 load_shared_words2(SharedAddress from) {
+  Words2 words;
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+               : "=r"(words.x), "=r"(words.y)
+               : "r"(from.bytes)
+               : "memory");
+  return words;
+}
+
+__device__ __forceinline__ Words4 load_shared_words4(SharedAddress from) {
   Words4 words;
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
                : "r"(from.bytes)
                : "memory");
   return words;
+}
+
+__device__ __forceinline__ void store_shared(SharedAddress to, Words2 words) {
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(to.bytes), "r"(words.x), "r"(words.y)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_shared(SharedAddress to, Words4 words) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to.bytes), "r"(words.x),
+               "r"(words.y), "r"(words.z), "r"(words.w)
+               : "memory");
 }
 
 __device__ __forceinline__ Words4 load_words(const void* from) {
@@ -56,11 +80,12 @@ __device__ __forceinline__ void store(float* to, Floats4 values) {
                : "memory");
 }
 
+/// Adds where the value lies; nothing comes back.
 __device__ __forceinline__ void add_in_memory(float* to, float value) {
   asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(to), "f"(value) : "memory");
 }
 
-/// Adds to four neighbours where they lie; nothing comes back.
+/// Adds to four neighbours where they lie, sm_90 and later; nothing comes back.
 __device__ __forceinline__ void add_in_memory(float* to, Floats4 values) {
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(values.x),
                "f"(values.y), "f"(values.z), "f"(values.w)

@@ -56,19 +56,26 @@ using OperandA = MatrixOperand<Element, ptx::MatrixA>;
 template <class Element>
 using OperandB = MatrixOperand<Element, ptx::MatrixB>;
 
-/// d += a b.
+/// d += a b; the parts of fp32 products below 11 bits go to `low`, which may be d.
 template <class Element>
-__device__ __forceinline__ void multiply_add(float* d, const OperandA<Element>& a,
+__device__ __forceinline__ void multiply_add(float* d, float* /*low*/, const OperandA<Element>& a,
                                              const OperandB<Element>& b) {
   ptx::multiply_add(Element{}, d, a.whole, b.whole);
 }
 
 template <>
-__device__ __forceinline__ void multiply_add<F32>(float* d, const OperandA<F32>& a,
+__device__ __forceinline__ void multiply_add<F32>(float* d, float* low, const OperandA<F32>& a,
                                                   const OperandB<F32>& b) {
-  ptx::multiply_add(Tf32{}, d, a.low, b.high);
-  ptx::multiply_add(Tf32{}, d, a.high, b.low);
+  ptx::multiply_add(Tf32{}, low, a.low, b.high);
+  ptx::multiply_add(Tf32{}, low, a.high, b.low);
   ptx::multiply_add(Tf32{}, d, a.high, b.high);
+}
+
+/// d += a b.
+template <class Element>
+__device__ __forceinline__ void multiply_add(float* d, const OperandA<Element>& a,
+                                             const OperandB<Element>& b) {
+  multiply_add<Element>(d, d, a, b);
 }
 
 }  // namespace tilewright::cuda

@@ -29,6 +29,16 @@ struct RowTile {
   static constexpr int kBytes = kRows * kRowBytes;
 };
 
+/// Some rows and columns of a tile, where the part begins being said by an address.
+template <class Tile, int kPartRows, int kPartColumns>
+struct RowTilePart {
+  static constexpr int kRows = kPartRows;
+  static constexpr int kElement = Tile::kElement;
+  static constexpr int kColumns = kPartColumns;
+  static constexpr int kSteps = kPartColumns * kElement / kStepBytes;
+  static constexpr int kRowBytes = Tile::kRowBytes;
+};
+
 /// Where a lane reads a fragment whose 16 rows are rows of the tile: operand A, or operand B
 /// transposed.
 template <class Tile>

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "backends/cuda/portable_backward_rows.h"
+
 namespace tilewright::cuda {
 
 namespace {
@@ -80,10 +82,15 @@ std::int64_t BackwardRow::query_columns(std::int64_t head_dim) const noexcept {
 std::int64_t BackwardRow::key_columns(std::int64_t dim) const noexcept {
   return splits_keys ? dim : own_columns(dim);
 }
+std::int64_t BackwardRow::tile_columns(std::int64_t dim) const noexcept {
+  return std::max<std::int64_t>(1, (dim + dim_unit - 1) / dim_unit) * dim_unit;
+}
 std::int64_t BackwardRow::query_sum_floats(std::int64_t head_dim) const noexcept {
+  if (family == Family::kPortable) return query_tile * tile_columns(head_dim);
   return 2 * 64 * query_columns(head_dim);
 }
 std::int64_t BackwardRow::key_sum_floats(std::int64_t dim) const noexcept {
+  if (family == Family::kPortable) return key_tile * tile_columns(dim);
   return 2 * 64 * key_columns(dim);
 }
 
@@ -93,10 +100,13 @@ std::vector<BackwardCandidate> backward_candidates(const RowQuestion& question) 
   for (const BackwardShape& shape : kBackwardShapes)
     all.push_back({.row = backward_row(shape),
                    .rejection = family.empty() ? dims_rejection(shape, question.problem) : family});
+  for (BackwardCandidate& candidate : portable_backward_candidates(question))
+    all.push_back(std::move(candidate));
   return all;
 }
 
 std::int64_t backward_shared_bytes(const BackwardRow& row, const Problem& problem) {
+  if (row.family == Family::kPortable) return portable_backward_shared_bytes(row, problem);
   constexpr std::int64_t kSides = 2, kItemSlots = 2, kItemBytes = 32, kNoteBytes = 16;
   constexpr std::int64_t kRingBytes = 16;  // of a stage: a full and an empty barrier
   const std::int64_t tiles =

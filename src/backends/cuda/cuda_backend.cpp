@@ -67,9 +67,10 @@ plan::KernelRow plan_row(const BackwardCandidate& candidate, const Problem& prob
   row.min_head_dim = 0;
   row.max_head_dim = std::max(problem.head_dim, problem.value_dim);
   row.unavailable = candidate.rejection;
+  row.fast = candidate.fast;
   row.q_tile_rows = candidate.row.query_tile;
   row.kv_tile_tokens = candidate.row.key_tile;
-  row.alignment_bytes = 16;
+  row.alignment_bytes = candidate.row.family == Family::kHopper ? 16 : candidate.row.copy_bytes;
   return row;
 }
 
@@ -130,9 +131,11 @@ class CudaBackend final : public backends::Backend {
     return portable_layout_rejection(plan.alignment_bytes, inputs);
   }
 
-  std::string layout_rejection(const plan::Plan&, const BackwardInputs& inputs,
+  std::string layout_rejection(const plan::Plan& plan, const BackwardInputs& inputs,
                                const BackwardOutputs&) const override {
-    return backward_layout_rejection(inputs);
+    if (plan.kernel.starts_with("hopper")) return backward_layout_rejection(inputs);
+    return portable_layout_rejection(plan.alignment_bytes,
+                                     {inputs.query, inputs.key, inputs.value});
   }
 
   int length_class(const ir::Program& program, const Problem& problem) const override {
@@ -211,17 +214,20 @@ class CudaBackend final : public backends::Backend {
 
   BackwardRow backward_row_of(const backends::EmitRequest& request) const {
     const DeviceFacts device = runtime_->facts(request.problem.device.ordinal);
-    for (BackwardCandidate& candidate : backward_candidates({.program = request.program,
-                                                             .facts = request.facts,
-                                                             .problem = request.problem,
-                                                             .device = device}))
-      if (candidate.row.name == request.plan.kernel) return std::move(candidate.row);
+    for (const bool any_layout : {false, true})
+      for (BackwardCandidate& candidate : backward_candidates({.program = request.program,
+                                                               .facts = request.facts,
+                                                               .problem = request.problem,
+                                                               .device = device,
+                                                               .any_layout = any_layout}))
+        if (candidate.row.name == request.plan.kernel) return std::move(candidate.row);
     TILEWRIGHT_CHECK(!"the planned kernel is a backward row of this device");
     return {};
   }
 
   CompileTarget target_of(const backends::EmitRequest& request) const {
-    const Family family = request.derivative != nullptr ? Family::kHopper : row_of(request).family;
+    const Family family =
+        request.derivative != nullptr ? backward_row_of(request).family : row_of(request).family;
     return compile_target(runtime_->nvrtc(), runtime_->facts(request.problem.device.ordinal),
                           family);
   }

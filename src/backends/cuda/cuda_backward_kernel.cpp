@@ -7,6 +7,7 @@
 #include "backends/cuda/emit/backward_text.h"
 #include "backends/cuda/emit/capture_text.h"
 #include "backends/cuda/launch/hopper_launch.h"
+#include "backends/cuda/launch/portable_backward_launch.h"
 #include "backends/cuda/launch/pyramid_launch.h"
 #include "base/check.h"
 #include "tilewright/error.h"
@@ -174,16 +175,23 @@ void CudaBackwardKernel::enqueue_main(const Call& call) const {
     call.enqueue(prepare_, {.count = tiles, .threads = kPrepareThreads}, arguments, "preparation");
   }
   if (call.cut.items == 0) return;
+  std::vector<std::byte> block = block_of(call);
+  Blocks blocks{.count = call.cut.items,
+                .threads = static_cast<unsigned>(parts_.row.threads),
+                .shared_bytes = parts_.shared_bytes};
+  const auto enqueue = [&](auto& params) {
+    void* arguments[] = {&params, block.data()};
+    call.enqueue(main_, blocks, arguments, parts_.kernel_name.c_str());
+  };
+  if (parts_.row.family == Family::kPortable) {
+    params::PortableBackward params;
+    fill_portable_backward(call.site, call.cut, call.space, params);
+    return enqueue(params);
+  }
   params::HopperBackward params{};
   fill_backward(call.site, call.cut, call.space, params);
-  std::vector<std::byte> block = block_of(call);
-  void* arguments[] = {&params, block.data()};
-  const std::int64_t most = gpu_->facts().multiprocessors;
-  call.enqueue(main_,
-               {.count = std::min(call.cut.items, most),
-                .threads = static_cast<unsigned>(parts_.row.threads),
-                .shared_bytes = parts_.shared_bytes},
-               arguments, parts_.kernel_name.c_str());
+  blocks.count = std::min<std::int64_t>(call.cut.items, gpu_->facts().multiprocessors);
+  enqueue(params);
 }
 
 std::vector<std::byte> CudaBackwardKernel::block_of(const Call& call) const {

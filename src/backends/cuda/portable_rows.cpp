@@ -108,12 +108,6 @@ std::string portable_rejection(const RowQuestion& question) {
   return {};
 }
 
-/// Rows of a tensor begin at multiples of 16 bytes only where their length is one.
-bool rows_fill_units(const Problem& problem) {
-  return problem.head_dim * element_bytes(problem) % 16 == 0 &&
-         problem.value_dim * element_bytes(problem) % 16 == 0;
-}
-
 std::string portable_row_rejection(const PortableShape& shape, const KernelRow& row,
                                    const RowQuestion& question) {
   if (question.problem.head_dim > shape.max_dim)
@@ -183,6 +177,11 @@ std::vector<Candidate> decode_candidates(const RowQuestion& question) {
                  .is_decode = true},
                 question);
   return all;
+}
+
+bool rows_fill_units(const Problem& problem) {
+  return problem.head_dim * element_bytes(problem) % 16 == 0 &&
+         problem.value_dim * element_bytes(problem) % 16 == 0;
 }
 
 std::vector<Candidate> portable_candidates(const RowQuestion& question) {

@@ -15,4 +15,8 @@ std::vector<Candidate> portable_candidates(const RowQuestion& question);
 /// PortableLayout::kBytes of a row.
 std::int64_t portable_shared_bytes(const KernelRow& row, const Problem& problem);
 
+/// Whether E and Ev are whole numbers of 16 bytes: else rows of a dense tensor do not all begin at
+/// multiples of them.
+bool rows_fill_units(const Problem& problem);
+
 }  // namespace tilewright::cuda

@@ -8,17 +8,17 @@
 
 namespace tilewright::cuda {
 
-namespace {
-
-params::FloatKind kind_of(const TensorView& tensor) noexcept {
-  return static_cast<params::FloatKind>(tensor.dtype);
-}
-
 params::TensorStrides operand_strides(const TensorView& tensor) noexcept {
   return {.batch = stride_of(tensor, 0),
           .head = stride_of(tensor, 1),
           .row = stride_of(tensor, 2),
           .column = tensor.rank() == 4 ? stride_of(tensor, 3) : 0};
+}
+
+namespace {
+
+params::FloatKind kind_of(const TensorView& tensor) noexcept {
+  return static_cast<params::FloatKind>(tensor.dtype);
 }
 
 params::GradientStrides gradient_strides(const TensorView& tensor) noexcept {
@@ -78,11 +78,26 @@ params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardC
   params.d_out_kind = kind_of(inputs.d_out);
   params.out_in_vectors = lies_in_vectors(inputs.out, problem.query_dtype) ? 1 : 0;
   params.d_out_in_vectors = lies_in_vectors(inputs.d_out, problem.query_dtype) ? 1 : 0;
+  params.tile_rows = site.row.query_tile;
+  params.value_dim = static_cast<std::int32_t>(problem.value_dim);
   if (!inputs.d_lse) return params;
   params.d_lse = address_of(*inputs.d_lse);
   params.d_lse_strides = operand_strides(*inputs.d_lse);
   params.d_lse_kind = kind_of(*inputs.d_lse);
   return params;
+}
+
+params::BackwardSchedule backward_schedule(const BackwardSite& site, const BackwardCut& cut) {
+  return {.list = 0,
+          .counters = site.counters,
+          .items = static_cast<std::int32_t>(cut.items),
+          .kv_tiles = static_cast<std::int32_t>(cut.kv_tiles),
+          .section_heads = section_heads({.q_tiles = cut.kv_tiles * cut.parts,
+                                          .group_heads = 1,
+                                          .heads = key_heads_of(site.launch.problem),
+                                          .multiprocessors = site.gpu.facts().multiprocessors,
+                                          .uneven = site.launch.program.has_mask_mod()}),
+          .parts = static_cast<std::int32_t>(cut.parts)};
 }
 
 void fill_backward(const BackwardSite& site, const BackwardCut& cut, const BackwardSpace& space,
@@ -105,17 +120,7 @@ void fill_backward(const BackwardSite& site, const BackwardCut& cut, const Backw
     params.d_value = address_of(*outputs.d_value);
     params.d_value_strides = gradient_strides(*outputs.d_value);
   }
-  params.schedule = {
-      .list = 0,
-      .counters = site.counters,
-      .items = static_cast<std::int32_t>(cut.items),
-      .kv_tiles = static_cast<std::int32_t>(cut.kv_tiles),
-      .section_heads = section_heads({.q_tiles = cut.kv_tiles * cut.parts,
-                                      .group_heads = 1,
-                                      .heads = key_heads_of(problem),
-                                      .multiprocessors = site.gpu.facts().multiprocessors,
-                                      .uneven = site.launch.program.has_mask_mod()}),
-      .parts = static_cast<std::int32_t>(cut.parts)};
+  params.schedule = backward_schedule(site, cut);
   params.extents = extents_of(problem);
   params.q_tiles = static_cast<std::int32_t>(cut.q_tiles);
   const double scale = problem.scale_or_default();
@@ -137,6 +142,7 @@ Finish finish_of(const TensorView& gradient, DeviceAddress sums, const Problem& 
   finish.params.rows = static_cast<std::int32_t>(gradient.shape[2]);
   finish.params.kind = kind_of(gradient);
   finish.params.in_vectors = lies_in_vectors(gradient, problem.query_dtype) ? 1 : 0;
+  finish.params.dim = static_cast<std::int32_t>(gradient.shape[3]);
   return finish;
 }
 
@@ -147,6 +153,7 @@ Finish finish_parts(const TensorView& gradient, const BackwardSpace::Part& sums,
   finish.blocks = key_heads_of(problem) * cut.kv_tiles;
   finish.params.tiles = static_cast<std::int32_t>(cut.kv_tiles);
   finish.params.parts = static_cast<std::int32_t>(cut.parts);
+  finish.params.tile_rows = site.row.key_tile;
   finish.params.part_floats = finish.blocks * site.row.key_sum_floats(gradient.shape[3]);
   return finish;
 }
@@ -160,6 +167,7 @@ Finish finish_query(const BackwardSite& site, const BackwardCut& cut, const Back
   finish.blocks = streams_of(problem) * cut.q_tiles;
   finish.params.tiles = static_cast<std::int32_t>(cut.q_tiles);
   finish.params.factor = static_cast<float>(problem.scale_or_default());
+  finish.params.tile_rows = site.row.query_tile;
   return finish;
 }
 

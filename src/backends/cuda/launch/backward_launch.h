@@ -9,9 +9,13 @@ namespace tilewright::cuda {
 /// they can. Every other tensor may lie anyhow.
 std::string backward_layout_rejection(const BackwardInputs& inputs);
 
+/// Strides of a [B, H, rows, columns] or [B, H, rows] tensor, 0 along what is never stepped.
+params::TensorStrides operand_strides(const TensorView& tensor) noexcept;
+params::BackwardSchedule backward_schedule(const BackwardSite& site, const BackwardCut& cut);
+
 params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardCut& cut,
                                        const BackwardSpace& space);
-/// Fills the parameters, tensor maps included.
+/// Fills the parameters of the Hopper family, tensor maps included.
 void fill_backward(const BackwardSite& site, const BackwardCut& cut, const BackwardSpace& space,
                    params::HopperBackward& params);
 

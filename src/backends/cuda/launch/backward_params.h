@@ -32,10 +32,12 @@ struct BackwardPrepare {
   FloatKind d_lse_kind = 0;
   std::int32_t out_in_vectors = 0;
   std::int32_t d_out_in_vectors = 0;
+  std::int32_t tile_rows = 0;
+  std::int32_t value_dim = 0;
 };
 static_assert(offsetof(BackwardPrepare, out_strides) == 72);
 static_assert(offsetof(BackwardPrepare, query_heads) == 200);
-static_assert(sizeof(BackwardPrepare) == 240);
+static_assert(sizeof(BackwardPrepare) == 248);
 
 struct GradientStrides {
   std::int64_t batch = 0;
@@ -77,6 +79,39 @@ static_assert(offsetof(HopperBackward, extents) == 664);
 static_assert(offsetof(HopperBackward, scale_log2) == 696);
 static_assert(sizeof(HopperBackward) == 704);
 
+struct PortableBackward {
+  DeviceAddress query = 0;
+  DeviceAddress key = 0;
+  DeviceAddress value = 0;
+  DeviceAddress d_out = 0;
+  DeviceAddress minus_lse = 0;
+  DeviceAddress delta = 0;
+  DeviceAddress d_query_sums = 0;
+  DeviceAddress turns = 0;
+  DeviceAddress d_key_sums = 0;
+  DeviceAddress d_value_sums = 0;
+  DeviceAddress d_key = 0;
+  DeviceAddress d_value = 0;
+  DeviceAddress error = 0;
+  TensorStrides query_strides, key_strides, value_strides;
+  TensorStrides d_out_strides, d_key_strides, d_value_strides;
+  SpanLists lists;
+  BackwardSchedule schedule;
+  Extents extents;
+  std::int32_t q_tiles = 0;
+  std::int32_t tile_rows = 0;
+  std::int32_t head_dim = 0;
+  std::int32_t value_dim = 0;
+  std::int32_t d_key_in_vectors = 0;
+  std::int32_t d_value_in_vectors = 0;
+  float scale = 1;
+  float scale_log2 = 1;
+};
+static_assert(offsetof(PortableBackward, query_strides) == 104);
+static_assert(offsetof(PortableBackward, lists) == 296);
+static_assert(offsetof(PortableBackward, extents) == 360);
+static_assert(sizeof(PortableBackward) == 416);
+
 struct GradientFinish {
   DeviceAddress sums = 0;
   DeviceAddress gradient = 0;
@@ -92,8 +127,11 @@ struct GradientFinish {
   float factor = 1;
   FloatKind kind = 0;
   std::int32_t in_vectors = 0;
+  std::int32_t tile_rows = 0;
+  std::int32_t dim = 0;
+  std::int32_t reserved = 0;
 };
 static_assert(offsetof(GradientFinish, heads) == 56);
-static_assert(sizeof(GradientFinish) == 88);
+static_assert(sizeof(GradientFinish) == 96);
 
 }  // namespace tilewright::cuda::params

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/launch/portable_launch.h"
 #include "backends/cuda/launch/tensor_map.h"
 
 namespace tilewright::cuda {
@@ -9,7 +10,7 @@ namespace tilewright::cuda {
 bool lies_in_vectors(const TensorView& tensor, DType element) noexcept {
   if (tensor.dtype != element || reinterpret_cast<std::uintptr_t>(tensor.data) % 16 != 0)
     return false;
-  if (tensor.shape[3] > 1 && tensor.strides[3] != 1) return false;
+  if (tensor.shape[3] % 8 != 0 || (tensor.shape[3] > 1 && tensor.strides[3] != 1)) return false;
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (stride_of(tensor, axis) % 8 != 0) return false;
   return true;
@@ -41,16 +42,19 @@ bool may_have_empty_rows(const Program& program) noexcept {
 
 bool copies_d_out(const BackwardSite& site) {
   const TensorView& d_out = site.launch.inputs.d_out;
-  return may_have_empty_rows(site.launch.program) ||
-         !lies_in_vectors(d_out, site.launch.problem.query_dtype) ||
-         !tensor_map_rejection(d_out, "d_out").empty();
+  const DType element = site.launch.problem.query_dtype;
+  if (may_have_empty_rows(site.launch.program) || d_out.dtype != element) return true;
+  if (site.row.family == Family::kPortable) return !allows_copies(d_out, site.row.copy_bytes);
+  return !lies_in_vectors(d_out, element) || !tensor_map_rejection(d_out, "d_out").empty();
 }
 
 /// A gradient of keys that is not stored by the main kernel itself.
 bool needs_sums(const std::optional<TensorView>& gradient, const BackwardSite& site,
                 const BackwardCut& cut) {
   if (!gradient) return false;
-  return cut.parts > 1 || !lies_in_vectors(*gradient, site.launch.problem.query_dtype);
+  const DType element = site.launch.problem.query_dtype;
+  if (cut.parts > 1 || gradient->dtype != element) return true;
+  return site.row.family == Family::kHopper && !lies_in_vectors(*gradient, element);
 }
 
 std::size_t key_sum_bytes(const BackwardRow& row, const Problem& problem, const BackwardCut& cut,
@@ -70,7 +74,8 @@ BackwardSpace common_space(const BackwardRow& row, const Problem& problem, const
 }
 
 std::size_t copy_bytes(const Problem& problem) {
-  return size_of(2 * streams_of(problem) * problem.q_len * problem.value_dim);
+  const auto element = static_cast<std::int64_t>(size_bytes(problem.query_dtype));
+  return size_of(element * streams_of(problem) * problem.q_len * padded_value_columns(problem));
 }
 
 }  // namespace

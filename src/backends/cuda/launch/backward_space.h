@@ -55,7 +55,13 @@ inline std::int64_t key_heads_of(const Problem& problem) noexcept {
 
 params::Extents extents_of(const Problem& problem) noexcept;
 
-/// Whether rows can be read or written 16 bytes at a time: the element type, columns side by side.
+/// Columns of the copy of d_out: whole groups of 8.
+inline std::int64_t padded_value_columns(const Problem& problem) noexcept {
+  return (problem.value_dim + 7) / 8 * 8;
+}
+
+/// Whether rows can be read or written 16 bytes at a time: the element type, columns side by side,
+/// whole groups of 8.
 bool lies_in_vectors(const TensorView& tensor, DType element) noexcept;
 
 }  // namespace tilewright::cuda

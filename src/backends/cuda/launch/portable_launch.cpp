@@ -8,9 +8,6 @@
 
 namespace tilewright::cuda {
 
-namespace {
-
-/// The copies that a tensor's base and strides allow: 16 or 4 bytes, or single elements.
 bool allows_copies(const TensorView& tensor, std::int64_t bytes) {
   const auto element = static_cast<std::int64_t>(size_bytes(tensor.dtype));
   if (bytes <= element) return true;
@@ -21,6 +18,8 @@ bool allows_copies(const TensorView& tensor, std::int64_t bytes) {
     if (stride_of(tensor, axis) * element % bytes != 0) return false;
   return tensor.shape[3] * element % bytes == 0;
 }
+
+namespace {
 
 params::TensorStrides input_strides(const TensorView& tensor) {
   return {.batch = stride_of(tensor, 0),

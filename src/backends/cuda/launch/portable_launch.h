@@ -9,6 +9,10 @@ namespace tilewright::cuda {
 /// can.
 std::string portable_layout_rejection(std::int64_t copy_bytes, const ForwardInputs& inputs);
 
+/// Whether a tensor's base, strides and row length allow copies of so many bytes: 16 or 4, or
+/// single elements, which anything allows.
+bool allows_copies(const TensorView& tensor, std::int64_t bytes);
+
 /// Fills the parameters for results where the caller wants them; no workspace, no counters.
 Grid fill_portable(const LaunchSite& site, params::Portable& params);
 
