@@ -194,7 +194,7 @@ TEST_F(FakeBackward, AnyStridesAreServedByThePortableFamily) {
   EXPECT_EQ(params.d_out, reinterpret_cast<DeviceAddress>(call.inputs.d_out.data));
   EXPECT_EQ(params.minus_lse, prepare.minus_lse);
   EXPECT_EQ(params.d_key_in_vectors, 1);
-  EXPECT_EQ(params.lists.first, 0U);
+  EXPECT_EQ(params.lists.ranges, 0U);
   EXPECT_EQ(params.q_tiles, 2);
   EXPECT_EQ(driver_.launches[1].grid_x, static_cast<unsigned>(params.schedule.items));
   const auto finish = params_of<params::GradientFinish>(2);

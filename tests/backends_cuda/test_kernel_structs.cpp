@@ -128,7 +128,7 @@ std::string portable_backward_text() {
          assertion(type, "d_value_sums", offsetof(Params, d_value_sums)) +
          assertion(type, "error", offsetof(Params, error)) +
          assertion(type, "d_value_strides.column", offsetof(Params, d_value_strides.column)) +
-         assertion(type, "lists.first", offsetof(Params, lists.first)) +
+         assertion(type, "lists.ranges", offsetof(Params, lists.ranges)) +
          assertion(type, "schedule.parts", offsetof(Params, schedule.parts)) +
          assertion(type, "extents.kv_rows", offsetof(Params, extents.kv_rows)) +
          assertion(type, "tile_rows", offsetof(Params, tile_rows)) +

@@ -29,7 +29,7 @@ struct ListVisits {
 
   /// The first span that ends behind the tile's first key, or the end of the list.
   __device__ __forceinline__ i64 first_span() const {
-    i64 low = lists.first[list], high = lists.first[list + 1];
+    i64 low = lists.ranges[list].first, high = lists.ranges[list].last;
     while (low < high) {
       const i64 middle = low + (high - low) / 2;
       if (lists.spans[middle].kv_end > kv_begin) {
@@ -43,7 +43,7 @@ struct ListVisits {
 
   /// The visit number `round`.
   __device__ __forceinline__ ListVisit find(i32 round) const {
-    const i64 end = lists.first[list + 1];
+    const i64 end = lists.ranges[list].last;
     ListVisit visit = {0, 0, false, false, true};
     i64 at = first_span();
     for (i32 n = 0; n <= round; ++n) {
@@ -64,10 +64,10 @@ struct ListVisits {
   template <int kKeyTile>
   __device__ __forceinline__ u32 turn() const {
     const i64 at = first_span();
-    if (at != lists.first[list + 1] && lists.spans[at].kv_begin < kv_begin) {
+    if (at != lists.ranges[list].last && lists.spans[at].kv_begin < kv_begin) {
       return static_cast<u32>(kv_begin / kKeyTile);
     }
-    if (at == lists.first[list]) return 0;
+    if (at == lists.ranges[list].first) return 0;
     return static_cast<u32>((lists.spans[at - 1].kv_end - 1) / kKeyTile + 1);
   }
 };

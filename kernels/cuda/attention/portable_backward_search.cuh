@@ -87,14 +87,14 @@ struct PortableBackwardSearch {
     }
     const i32 place = state.group * 32 + static_cast<i32>(lane);
     Found found =
-        params.lists.first != nullptr ? find_in_list(state, place) : find_by_mask(state, place);
+        params.lists.ranges != nullptr ? find_in_list(state, place) : find_by_mask(state, place);
     const u32 live = ptx::ballot(found.live);
     const u32 before = ptx::count_bits(live & ((1u << lane) - 1));
     if (state.opened == 0 && before == 0) found.visit.flags |= QueryVisit::kNewStream;
     if (found.live) layout.page()[state.visits + static_cast<i32>(before)] = found.visit;
     state.visits += static_cast<i32>(ptx::count_bits(live));
     state.opened |= live != 0 ? 1 : 0;
-    const bool again = params.lists.first != nullptr && live != 0;
+    const bool again = params.lists.ranges != nullptr && live != 0;
     state.round = again ? state.round + 1 : 0;
     if (!again) state.group = -1;
   }
@@ -115,7 +115,7 @@ struct PortableBackwardSearch {
   __device__ __forceinline__ TileClass class_of(i32 stream, i32 place, i32 count) const {
     if (place >= params.q_tiles) return TileClass::kEmpty;
     if constexpr (Mods::kHasMaskMod) {
-      if (params.lists.first != nullptr) return TileClass::kFull;
+      if (params.lists.ranges != nullptr) return TileClass::kFull;
       const Head head = Mods::head(bindings, batch_of(stream), head_of(stream));
       const i32 begin = place * params.tile_rows, end = end_of(place, count);
       return Mods::classify(bindings, head, Mods::band(bindings, head, begin, end),
