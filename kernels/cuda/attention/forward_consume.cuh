@@ -268,16 +268,16 @@ struct ForwardConsumer {
 
   /// Outputs and statistics of a finished item; its query lay in `query_stage`.
   __device__ __forceinline__ void store(u32 slot, const FinishedRows& rows, u32 query_stage) {
-    const WorkItem& item = layout.item(slot);
-    store_statistics<Variant>(params, item, row_in_item(), rows);
+    const OutputRows at = {params, layout.item(slot), row_in_item()};
+    store_statistics<Variant>(at, rows);
     if constexpr (Layout::kStagesOut) {
-      store_through<Variant, typename Layout::QueryTile>(
-          params, item, row_in_item(), rows, products.out, layout.query(query_stage, warpgroup));
+      store_through<Variant, typename Layout::QueryTile>(at, rows, products.out,
+                                                         layout.query(query_stage, warpgroup));
       ptx::fence_async_shared();
       ptx::sync_warp();
       release(layout.query_ring(warpgroup).empty(query_stage));
     } else {
-      store_rows<Variant>(params, item, row_in_item(), rows, products.out);
+      store_rows<Variant>(at, rows, products.out);
       ptx::sync_warp();
     }
     release(layout.item_ring().empty(slot));

@@ -25,6 +25,13 @@ __device__ __forceinline__ void store_row(const Accumulator<kValueDim>& out, int
   store_row_groups<kValueDim / 8>(word, row, inside ? kValueDim / 8 : 0);
 }
 
+/// Rows of an item on their way out: row slot 0 of the thread is row_in_item.
+struct OutputRows {
+  const ForwardParams& params;
+  const WorkItem& item;
+  i32 row_in_item;
+};
+
 template <class Variant>
 __device__ __forceinline__ u16* out_head(const ForwardParams& params, const WorkItem& item) {
   const OutputStrides& o = params.out_strides;
@@ -34,8 +41,8 @@ __device__ __forceinline__ u16* out_head(const ForwardParams& params, const Work
 
 /// lse, and the maximum where it is wanted.
 template <class Variant>
-__device__ __forceinline__ void store_statistics(const ForwardParams& params, const WorkItem& item,
-                                                 i32 row_in_item, const FinishedRows& done) {
+__device__ __forceinline__ void store_statistics(const OutputRows& at, const FinishedRows& done) {
+  const auto& [params, item, row_in_item] = at;
   const OutputStrides& l = params.lse_strides;
   const i64 head = item.output_slot * l.slot + item.batch * l.batch + item.head * l.head;
 #pragma unroll
@@ -51,9 +58,9 @@ __device__ __forceinline__ void store_statistics(const ForwardParams& params, co
 
 /// The outputs of a warpgroup's rows straight from registers.
 template <class Variant>
-__device__ __forceinline__ void store_rows(const ForwardParams& params, const WorkItem& item,
-                                           i32 row_in_item, const FinishedRows& done,
+__device__ __forceinline__ void store_rows(const OutputRows& at, const FinishedRows& done,
                                            const Accumulator<Variant::kValueDim>& out) {
+  const auto& [params, item, row_in_item] = at;
   u16* const head = out_head<Variant>(params, item);
 #pragma unroll
   for (int slot = 0; slot < kRowsPerThread; ++slot) {
@@ -66,10 +73,10 @@ __device__ __forceinline__ void store_rows(const ForwardParams& params, const Wo
 /// The same by way of a tile in shared memory that nobody else uses: a warp puts its 16 rows there
 /// and takes them out again row by row, 16 bytes a lane.
 template <class Variant, class Tile>
-__device__ __forceinline__ void store_through(const ForwardParams& params, const WorkItem& item,
-                                              i32 row_in_item, const FinishedRows& done,
+__device__ __forceinline__ void store_through(const OutputRows& at, const FinishedRows& done,
                                               const Accumulator<Variant::kValueDim>& out,
                                               ptx::SharedAddress tile) {
+  const auto& [params, item, row_in_item] = at;
   constexpr int kGroups = Variant::kValueDim / 8;
   const i32 thread = static_cast<i32>(ptx::thread_in_block() % 128);
   const i32 lane = thread % 32, warp_row = thread / 32 * 16;
@@ -87,8 +94,8 @@ __device__ __forceinline__ void store_through(const ForwardParams& params, const
     // Of an odd number of groups the last is stored twice.
     const int second = group + 1 < kGroups ? group + 1 : group;
     const i32 g = lane / 16 == 0 ? group : second;
-    const i32 at = g / 8 * Tile::kChunkBytes + (g % 8 ^ lane % 8) * 16;
-    ptx::store_matrices(own + static_cast<u32>(at),
+    const i32 offset = g / 8 * Tile::kChunkBytes + (g % 8 ^ lane % 8) * 16;
+    ptx::store_matrices(own + static_cast<u32>(offset),
                         {word(group, 0), word(group, 1), word(second, 0), word(second, 1)});
   }
   ptx::sync_warp();
@@ -96,12 +103,12 @@ __device__ __forceinline__ void store_through(const ForwardParams& params, const
 #pragma unroll
   for (int first = 0; first < 16 * kGroups; first += 32) {
     const i32 n = first + lane, r = n / kGroups, g = n % kGroups;
-    const i32 at =
+    const i32 offset =
         (warp_row + r) * kChunkRowBytes + g / 8 * Tile::kChunkBytes + (g % 8 ^ r % 8) * 16;
     const i32 row = item.q_begin + row_in_item - lane / 4 + r;
     if (row >= item.q_end || n >= 16 * kGroups) continue;
     ptx::store(head + row * params.out_strides.row + g * 8,
-               ptx::load_shared_words4(tile + static_cast<u32>(at)));
+               ptx::load_shared_words4(tile + static_cast<u32>(offset)));
   }
 }
 

@@ -27,18 +27,20 @@ struct TileQuery {
   i32 b, h, q_begin, q_end, kv_begin, kv_end;
 };
 
-/// Whether every table of the mask's sorted runs ascends along keys [first, end), and which of
-/// these keys each run covers.
+/// Whether every table of the mask's sorted runs ascends along the 16 keys around the pair's, and
+/// which of these keys each run covers.
 template <class Mods>
 bool find_runs(const typename Mods::Bindings& bindings, const typename Mods::Head& head,
-               const typename Mods::Row& row, i32 i, KeyInterval tile,
+               const typename Mods::Row& row, const PairQuery& at,
                KeyInterval (&runs)[Mods::kSortedRuns]) {
+  const i32 first = at.j - at.j % 16;
+  const i32 end = first + 16 < bindings.kv_len ? first + 16 : static_cast<i32>(bindings.kv_len);
   for (int run = 0; run < Mods::kSortedRuns; ++run) {
-    const i64 value = Mods::run_value(bindings, head, row, i, run);
-    runs[run] = {tile.begin, tile.begin};
-    for (i32 j = tile.begin; j < tile.end; ++j) {
+    const i64 value = Mods::run_value(bindings, head, row, at.i, run);
+    runs[run] = {first, first};
+    for (i32 j = first; j < end; ++j) {
       const auto entry = Mods::run_entry(bindings, head, j, run);
-      if (j > tile.begin && entry < Mods::run_entry(bindings, head, j - 1, run)) return false;
+      if (j > first && entry < Mods::run_entry(bindings, head, j - 1, run)) return false;
       runs[run].begin += entry < value ? 1 : 0;
       runs[run].end += entry <= value ? 1 : 0;
     }
@@ -53,9 +55,7 @@ i32 kept_by_sorted(const typename Mods::Bindings& bindings, const typename Mods:
     if (!Mods::intervals_hold(bindings, head, row, at.i)) return -1;
   }
   KeyInterval runs[Mods::kSortedRuns];
-  const i32 begin = at.j - at.j % 16;
-  const i32 end = begin + 16 < bindings.kv_len ? begin + 16 : static_cast<i32>(bindings.kv_len);
-  if (!find_runs<Mods>(bindings, head, row, at.i, {begin, end}, runs)) return -1;
+  if (!find_runs<Mods>(bindings, head, row, at, runs)) return -1;
   for (int n = 0; n < Mods::kSortedIntervals; ++n) {
     const KeyInterval kept = Mods::sorted_interval(bindings, head, row, at.i, n, runs);
     if (kept.begin <= at.j && at.j < kept.end) return 1;
