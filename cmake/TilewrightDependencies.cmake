@@ -11,7 +11,7 @@ find_path(TILEWRIGHT_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
 add_library(tilewright_dep_headers INTERFACE)
 target_include_directories(tilewright_dep_headers SYSTEM INTERFACE
   ${TILEWRIGHT_FMT_INCLUDE} ${TILEWRIGHT_XXHASH_INCLUDE} ${TILEWRIGHT_JSON_INCLUDE})
-target_compile_definitions(tilewright_dep_headers INTERFACE FMT_HEADER_ONLY= XXH_INLINE_ALL=)
+target_compile_definitions(tilewright_dep_headers INTERFACE XXH_INLINE_ALL=)
 
 # SLEEF serves vector math that is not hot. Absent is fine: the backend then calls the scalar forms.
 find_library(TILEWRIGHT_SLEEF_LIBRARY sleef)

@@ -12,8 +12,8 @@ namespace tilewright {
 
 namespace {
 
-[[noreturn]] void raise(std::string what, std::string where, std::string expected, std::string got,
-                        std::string hint = {}) {
+[[noreturn]] void raise_bad_gradient(std::string what, std::string where, std::string expected,
+                                     std::string got, std::string hint = {}) {
   throw Error({.code = ErrorCode::kInvalidArgument,
                .what = std::move(what),
                .where = std::move(where),
@@ -24,11 +24,11 @@ namespace {
 
 void check_shape(const TensorView& tensor, const std::string& where, const Dims& expected) {
   if (!(tensor.shape == expected))
-    raise("a tensor of backward has the wrong shape", where, to_string(expected),
-          to_string(tensor.shape));
+    raise_bad_gradient("a tensor of backward has the wrong shape", where, to_string(expected),
+                       to_string(tensor.shape));
   if (tensor.strides.size() != tensor.rank())
-    raise("a tensor of backward needs a stride for every axis", where,
-          std::to_string(tensor.rank()), std::to_string(tensor.strides.size()));
+    raise_bad_gradient("a tensor of backward needs a stride for every axis", where,
+                       std::to_string(tensor.rank()), std::to_string(tensor.strides.size()));
 }
 
 /// What is common to every tensor beside query, key and value.
@@ -36,14 +36,15 @@ void check_tensor(const TensorView& tensor, const std::string& where, const Dims
                   const Problem& problem) {
   check_shape(tensor, where, expected);
   if (!is_floating(tensor.dtype))
-    raise("a tensor of backward must be floating", where, "f64, f32, f16 or bf16",
-          std::string(name(tensor.dtype)));
+    raise_bad_gradient("a tensor of backward must be floating", where, "f64, f32, f16 or bf16",
+                       std::string(name(tensor.dtype)));
   if (tensor.data == nullptr && element_count(tensor.shape) != 0)
-    raise("a tensor of backward has no memory", where, "a pointer to its elements", "null",
-          where == "lse" ? "ask forward for lse: backward reads it" : "");
+    raise_bad_gradient("a tensor of backward has no memory", where, "a pointer to its elements",
+                       "null", where == "lse" ? "ask forward for lse: backward reads it" : "");
   if (!(tensor.device == problem.device))
-    raise("two tensors lie on different devices", where, to_string(problem.device),
-          to_string(tensor.device), "move '" + where + "' to " + to_string(problem.device));
+    raise_bad_gradient("two tensors lie on different devices", where, to_string(problem.device),
+                       to_string(tensor.device),
+                       "move '" + where + "' to " + to_string(problem.device));
 }
 
 /// A gradient is written once per element: expanded memory cannot hold it.
@@ -52,9 +53,10 @@ void check_gradient(const TensorView& tensor, const std::string& where, const Di
   check_tensor(tensor, where, expected, problem);
   for (std::size_t axis = 0; axis < tensor.rank(); ++axis)
     if (tensor.shape[axis] > 1 && tensor.strides[axis] == 0)
-      raise("a gradient cannot be written to an expanded tensor", where,
-            "a stride other than 0 on axis " + std::to_string(axis), to_string(tensor.strides),
-            "sum the gradient of an expanded tensor after the call");
+      raise_bad_gradient("a gradient cannot be written to an expanded tensor", where,
+                         "a stride other than 0 on axis " + std::to_string(axis),
+                         to_string(tensor.strides),
+                         "sum the gradient of an expanded tensor after the call");
 }
 
 Dims row_shape(const Problem& problem) {
@@ -68,8 +70,8 @@ void check_results(const BackwardInputs& inputs, const Problem& problem) {
   check_tensor(inputs.lse, "lse", row_shape(problem), problem);
   const DType lse = problem.query_dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   if (inputs.lse.dtype != lse)
-    raise("lse has another dtype than forward writes", "lse", std::string(name(lse)),
-          std::string(name(inputs.lse.dtype)));
+    raise_bad_gradient("lse has another dtype than forward writes", "lse", std::string(name(lse)),
+                       std::string(name(inputs.lse.dtype)));
   if (inputs.d_lse) check_tensor(*inputs.d_lse, "d_lse", row_shape(problem), problem);
 }
 
@@ -80,16 +82,17 @@ std::size_t slot_of(const Program& program, const std::string& capture) {
     if (slots[slot].name == capture) return slot;
     known += (known.empty() ? "" : ", ") + slots[slot].name;
   }
-  raise("the program captures no tensor of this name", "gradient of '" + capture + "'",
-        known.empty() ? "no captured gradients" : "one of " + known, capture);
+  raise_bad_gradient("the program captures no tensor of this name", "gradient of '" + capture + "'",
+                     known.empty() ? "no captured gradients" : "one of " + known, capture);
 }
 
 void require_floating(const Program& program, std::size_t slot) {
   const ir::CaptureSlot& capture = program.structure().captures()[slot];
   if (is_floating(capture.dtype)) return;
-  raise("a captured tensor of integers has no gradient", "gradient of '" + capture.name + "'",
-        "a floating tensor", std::string(name(capture.dtype)),
-        "leave it out of the gradients that are asked for");
+  raise_bad_gradient("a captured tensor of integers has no gradient",
+                     "gradient of '" + capture.name + "'", "a floating tensor",
+                     std::string(name(capture.dtype)),
+                     "leave it out of the gradients that are asked for");
 }
 
 void want(const Program& program, const std::string& capture, ir::DerivativeRequest& request) {
@@ -138,8 +141,8 @@ void check_capture_gradients(const Program& program, const BackwardOutputs& outp
     on_device.device = tensor.device;
     check_gradient(gradient, where, tensor.shape, on_device);
     if (gradient.dtype != tensor.dtype)
-      raise("a captured gradient has another dtype than its tensor", where,
-            std::string(name(tensor.dtype)), std::string(name(gradient.dtype)));
+      raise_bad_gradient("a captured gradient has another dtype than its tensor", where,
+                         std::string(name(tensor.dtype)), std::string(name(gradient.dtype)));
   }
 }
 

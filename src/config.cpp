@@ -10,13 +10,13 @@ namespace tilewright {
 
 namespace {
 
-std::string text_of(const char* variable) {
+std::string variable_text(const char* variable) {
   const char* const value = std::getenv(variable);
   return value == nullptr ? std::string() : std::string(value);
 }
 
 int count_of(const char* variable) {
-  const std::string text = text_of(variable);
+  const std::string text = variable_text(variable);
   if (text.empty()) return 0;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -30,7 +30,7 @@ int count_of(const char* variable) {
 }
 
 bool switch_of(const char* variable) {
-  const std::string text = text_of(variable);
+  const std::string text = variable_text(variable);
   if (text.empty() || text == "0" || text == "1") return text == "1";
   throw Error({.code = ErrorCode::kInvalidArgument,
                .what = "an environment variable has a value that cannot be meant",
@@ -47,23 +47,23 @@ void fill(std::string& option, const std::string& value) {
 }  // namespace
 
 Config read_config() {
-  return {.cpu_isa = text_of("TILEWRIGHT_CPU_ISA"),
-          .cache_dir = text_of("TILEWRIGHT_CACHE_DIR"),
-          .cache_layers = text_of("TILEWRIGHT_CACHE_LAYERS"),
-          .xdg_cache_home = text_of("XDG_CACHE_HOME"),
-          .home = text_of("HOME"),
-          .record_dir = text_of("TILEWRIGHT_RECORD"),
+  return {.cpu_isa = variable_text("TILEWRIGHT_CPU_ISA"),
+          .cache_dir = variable_text("TILEWRIGHT_CACHE_DIR"),
+          .cache_layers = variable_text("TILEWRIGHT_CACHE_LAYERS"),
+          .xdg_cache_home = variable_text("XDG_CACHE_HOME"),
+          .home = variable_text("HOME"),
+          .record_dir = variable_text("TILEWRIGHT_RECORD"),
           .record_data = switch_of("TILEWRIGHT_RECORD_DATA"),
-          .backend = text_of("TILEWRIGHT_BACKEND"),
+          .backend = variable_text("TILEWRIGHT_BACKEND"),
           .threads = count_of("TILEWRIGHT_THREADS"),
           .checked = switch_of("TILEWRIGHT_CHECKED"),
           .deterministic = switch_of("TILEWRIGHT_DETERMINISTIC"),
-          .nvrtc = text_of("TILEWRIGHT_NVRTC"),
-          .cuda_driver = text_of("TILEWRIGHT_CUDA_DRIVER"),
-          .kernel_dir = text_of("TILEWRIGHT_KERNEL_DIR"),
-          .virtual_env = text_of("VIRTUAL_ENV"),
-          .cuda_home = text_of("CUDA_HOME"),
-          .cuda_path = text_of("CUDA_PATH")};
+          .nvrtc = variable_text("TILEWRIGHT_NVRTC"),
+          .cuda_driver = variable_text("TILEWRIGHT_CUDA_DRIVER"),
+          .kernel_dir = variable_text("TILEWRIGHT_KERNEL_DIR"),
+          .virtual_env = variable_text("VIRTUAL_ENV"),
+          .cuda_home = variable_text("CUDA_HOME"),
+          .cuda_path = variable_text("CUDA_PATH")};
 }
 
 EngineOptions with_config(EngineOptions options, const Config& config) {

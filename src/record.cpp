@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "io/json.h"
 #include "io/output_file.h"
 #include "io/safetensors.h"
 #include "ir/program.h"
@@ -17,7 +17,7 @@ namespace tilewright {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using io::Json;
 
 Json to_json(const Dims& dims) { return std::vector<std::int64_t>(dims.begin(), dims.end()); }
 
@@ -149,8 +149,7 @@ void record_failure(const EngineOptions& options, const FailedCall& call,
     const std::filesystem::path folder = new_folder(options.record_dir);
     const Json json = call_json(options, call, error);
     if (options.record_data) write_data(folder, call);
-    io::write_text_file(folder / "call.json",
-                        json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
+    io::write_text_file(folder / "call.json", json.dump(2) + "\n");
   } catch (const std::exception& fault) {
     warn(options, fault.what());
   }

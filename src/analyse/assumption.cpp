@@ -12,7 +12,7 @@ using ir::Op;
 
 namespace {
 
-constexpr int kMaxSteps = 4096;
+constexpr int kMaxAssumptionSteps = 4096;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Assumption::Assumption(const ir::Program& program, const ir::Bindings& bindings,
       base_(std::move(ranges)),
       ranges_(base_),
       assumed_(program.size(), 0),
-      steps_left_(kMaxSteps) {}
+      steps_left_(kMaxAssumptionSteps) {}
 
 void Assumption::assume(NodeId condition, bool truth) {
   const std::uint8_t bit = truth ? 2 : 1;

@@ -77,6 +77,9 @@ Interval hull(ir::Type type, const Interval& a, const Interval& b);
 /// What a node of this type can hold at most.
 Interval any(ir::Type type);
 
+/// 0 or false alone: what a load gives where its guard does not hold.
+Interval zero_of(ir::Type type);
+
 /// Arithmetic in which a program is evaluated; a range holds for that arithmetic.
 enum class Arithmetic : std::uint8_t {
   kMaskF32,  ///< IEEE fp32 without contraction: masks

@@ -173,6 +173,11 @@ RealRange rounded(Arithmetic arithmetic, RealRange range) {
                                             : rounded_in<AnyScore>(range);
 }
 
+Interval zero_of(ir::Type type) {
+  if (type == ir::Type::kFloat) return single(0.0);
+  return type == ir::Type::kInt ? Interval(single(std::int64_t{0})) : Interval(single(false));
+}
+
 Interval any(ir::Type type) {
   if (type == ir::Type::kFloat) return kAnyReal;
   return type == ir::Type::kInt ? Interval(kAnyInt) : Interval(kAnyTruth);

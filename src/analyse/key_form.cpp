@@ -9,7 +9,7 @@ using ir::Op;
 
 namespace {
 
-constexpr int kMaxSteps = 8192;
+constexpr int kMaxFormSteps = 8192;
 
 bool has_guard(const ir::Node& node) {
   return node.op == Op::kLoad || (!ir::is_leaf(node.op) && ir::row(node.op).has_guard());
@@ -48,7 +48,7 @@ bool KeyForms::guard_is_met(NodeId id) const {
 }
 
 std::optional<NodeId> KeyForms::row_value(NodeId id) {
-  if (on_key_[id] || ++steps_ > kMaxSteps) return std::nullopt;
+  if (on_key_[id] || ++steps_ > kMaxFormSteps) return std::nullopt;
   const auto operands = program_.operands(id);
   if (operands.empty()) return id;
   std::vector<NodeId> values(operands.begin(), operands.end());
@@ -67,7 +67,7 @@ std::optional<NodeId> KeyForms::row_value(NodeId id) {
 }
 
 std::optional<KeyForm> KeyForms::of(NodeId id) {
-  if (++steps_ > kMaxSteps) return std::nullopt;
+  if (++steps_ > kMaxFormSteps) return std::nullopt;
   if (!on_key_[id]) {
     const auto value = row_value(id);
     if (!value) return std::nullopt;

@@ -14,7 +14,7 @@ using ir::Op;
 namespace {
 
 constexpr std::size_t kMaxRanges = 16;
-constexpr int kMaxSteps = 2048;
+constexpr int kMaxIntervalSteps = 2048;
 
 using Ranges = std::optional<std::vector<KeyRange>>;
 
@@ -42,7 +42,7 @@ class RowIntervalFinder {
  private:
   /// Key ranges in which the node has this truth value.
   Ranges of(NodeId id, bool truth) {
-    if (++steps_ > kMaxSteps) return std::nullopt;
+    if (++steps_ > kMaxIntervalSteps) return std::nullopt;
     if (!forms_.depends_on_key(id)) return of_row_condition(id, truth);
     const auto operands = program_.operands(id);
     switch (program_.node(id).op) {

@@ -10,11 +10,6 @@ using ir::Op;
 
 namespace {
 
-Interval zero_of(ir::Type type) {
-  if (type == ir::Type::kFloat) return single(0.0);
-  return type == ir::Type::kInt ? Interval(single(std::int64_t{0})) : Interval(single(false));
-}
-
 /// The entries that a subscript can name after the wrap of negative ones.
 struct Subscripts {
   IntRange entries{0, 0};

@@ -20,11 +20,6 @@ Interval literal_range(const ir::Node& node) {
   return single(node.payload != 0);
 }
 
-Interval zero_of(ir::Type type) {
-  if (type == ir::Type::kFloat) return single(0.0);
-  return type == ir::Type::kInt ? Interval(single(std::int64_t{0})) : Interval(single(false));
-}
-
 Interval load_range(const ir::Program& program, ir::NodeId id, const std::vector<Interval>& ranges,
                     const CaptureRange& capture_range) {
   const ir::Node& node = program.node(id);

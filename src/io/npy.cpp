@@ -26,13 +26,14 @@ struct DescrWord {
   DType dtype;
 };
 
-constexpr DescrWord kWords[] = {{"f8", DType::kF64}, {"f4", DType::kF32}, {"f2", DType::kF16},
-                                {"i1", DType::kI8},  {"i2", DType::kI16}, {"i4", DType::kI32},
-                                {"i8", DType::kI64}, {"u1", DType::kU8},  {"b1", DType::kBool}};
+constexpr DescrWord kDescrWords[] = {
+    {"f8", DType::kF64}, {"f4", DType::kF32}, {"f2", DType::kF16},
+    {"i1", DType::kI8},  {"i2", DType::kI16}, {"i4", DType::kI32},
+    {"i8", DType::kI64}, {"u1", DType::kU8},  {"b1", DType::kBool}};
 
 DType dtype_of(const std::string& path, const std::string& descr) {
   const bool is_little = !descr.empty() && descr.front() != '>';
-  for (const DescrWord& row : kWords) {
+  for (const DescrWord& row : kDescrWords) {
     if (is_little && descr.size() == 3 && descr.substr(1) == row.word) return row.dtype;
   }
   throw Error({.code = ErrorCode::kUnsupported,
@@ -125,9 +126,9 @@ TensorFile read_npy(std::shared_ptr<MappedFile> file) {
 }
 
 void write_npy(const std::string& path, const TensorView& view) {
-  const auto* row = std::find_if(std::begin(kWords), std::end(kWords),
+  const auto* row = std::find_if(std::begin(kDescrWords), std::end(kDescrWords),
                                  [&](const DescrWord& r) { return r.dtype == view.dtype; });
-  if (row == std::end(kWords)) {
+  if (row == std::end(kDescrWords)) {
     throw Error({.code = ErrorCode::kUnsupported,
                  .what = "NumPy's format has no " + std::string(name(view.dtype)),
                  .where = path,

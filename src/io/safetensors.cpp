@@ -2,20 +2,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "io/bad_file.h"
 #include "io/element_writer.h"
+#include "io/json.h"
 #include "io/output_file.h"
 #include "io/tensor_bytes.h"
 
 namespace tilewright::io {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kPrefixBytes = 8;
 constexpr std::size_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
@@ -26,20 +24,20 @@ struct DTypeWord {
   DType dtype;
 };
 
-constexpr DTypeWord kWords[] = {{"F64", DType::kF64},   {"F32", DType::kF32}, {"F16", DType::kF16},
-                                {"BF16", DType::kBF16}, {"I8", DType::kI8},   {"I16", DType::kI16},
-                                {"I32", DType::kI32},   {"I64", DType::kI64}, {"U8", DType::kU8},
-                                {"BOOL", DType::kBool}};
+constexpr DTypeWord kDTypeWords[] = {
+    {"F64", DType::kF64}, {"F32", DType::kF32},  {"F16", DType::kF16}, {"BF16", DType::kBF16},
+    {"I8", DType::kI8},   {"I16", DType::kI16},  {"I32", DType::kI32}, {"I64", DType::kI64},
+    {"U8", DType::kU8},   {"BOOL", DType::kBool}};
 
 std::optional<DType> dtype_of(const std::string& word) {
-  for (const DTypeWord& row : kWords) {
+  for (const DTypeWord& row : kDTypeWords) {
     if (word == row.word) return row.dtype;
   }
   return std::nullopt;
 }
 
 const char* word_of(DType dtype) {
-  return std::find_if(std::begin(kWords), std::end(kWords),
+  return std::find_if(std::begin(kDTypeWords), std::end(kDTypeWords),
                       [&](const DTypeWord& row) { return row.dtype == dtype; })
       ->word;
 }
@@ -71,38 +69,42 @@ Sections split(const MappedFile& file) {
   }
   const char* text = reinterpret_cast<const char*>(file.data()) + kPrefixBytes;
   Sections sections;
-  sections.header = Json::parse(text, text + header_bytes, nullptr, false);
-  if (!sections.header.is_object()) {
+  std::optional<Json> header = Json::parse({text, header_bytes});
+  if (!header || !header->is_object()) {
     raise_bad_file(file.path(), {.what = "the safetensors header is not a JSON object",
                                  .expected = {},
                                  .got = {},
                                  .hint = "the file is damaged, or not a safetensors file"});
   }
+  sections.header = std::move(*header);
   sections.data = file.data() + kPrefixBytes + header_bytes;
   sections.data_bytes = static_cast<std::int64_t>(rest - header_bytes);
   return sections;
 }
 
 std::optional<Dims> shape_of(const Json& entry) {
-  const auto shape = entry.find("shape");
-  if (shape == entry.end() || !shape->is_array() || shape->size() > Dims::kMaxRank) {
+  const Json* shape = entry.find("shape");
+  if (shape == nullptr || !shape->is_array() || shape->elements().size() > Dims::kMaxRank) {
     return std::nullopt;
   }
   Dims dims;
-  for (const Json& extent : *shape) {
-    if (!extent.is_number_integer()) return std::nullopt;
-    dims.push_back(extent.get<std::int64_t>());
+  for (const Json& extent : shape->elements()) {
+    if (!extent.is_integer()) return std::nullopt;
+    dims.push_back(extent.integer());
   }
   return dims;
 }
 
 /// [begin, end) of a tensor's bytes in the data section; absent where the entry does not say so.
 std::optional<std::pair<std::int64_t, std::int64_t>> offsets_of(const Json& entry) {
-  const auto offsets = entry.find("data_offsets");
-  const bool is_pair = offsets != entry.end() && offsets->is_array() && offsets->size() == 2 &&
-                       (*offsets)[0].is_number_integer() && (*offsets)[1].is_number_integer();
-  if (!is_pair) return std::nullopt;
-  return std::pair{(*offsets)[0].get<std::int64_t>(), (*offsets)[1].get<std::int64_t>()};
+  const Json* offsets = entry.find("data_offsets");
+  if (offsets == nullptr || !offsets->is_array() || offsets->elements().size() != 2) {
+    return std::nullopt;
+  }
+  const Json& begin = offsets->elements()[0];
+  const Json& end = offsets->elements()[1];
+  if (!begin.is_integer() || !end.is_integer()) return std::nullopt;
+  return std::pair{begin.integer(), end.integer()};
 }
 
 class Reader {
@@ -111,10 +113,9 @@ class Reader {
       : file_(file), sections_(sections), parts_(parts) {}
 
   void read_entry(const std::string& name, const Json& entry) {
-    if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string()) {
-      bad(name, "has no dtype");
-    }
-    const std::string word = entry["dtype"].get<std::string>();
+    const Json* stated = entry.find("dtype");
+    if (stated == nullptr || !stated->is_text()) bad(name, "has no dtype");
+    const std::string& word = stated->text();
     const std::optional<DType> dtype = dtype_of(word);
     if (!dtype) {
       parts_.unreadable[name] = word;
@@ -178,7 +179,7 @@ class Reader {
 std::string header_text(std::span<const NamedTensor> tensors,
                         const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
-  if (!metadata.empty()) header[kMetadata] = metadata;
+  for (const auto& [key, value] : metadata) header[kMetadata][key] = value;
   std::int64_t offset = 0;
   for (const NamedTensor& tensor : tensors) {
     const std::int64_t bytes =
@@ -189,7 +190,7 @@ std::string header_text(std::span<const NamedTensor> tensors,
     entry["data_offsets"] = {offset, offset + bytes};
     offset += bytes;
   }
-  std::string text = header.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string text = header.dump(-1);
   // Readers map the file: data starts aligned.
   constexpr std::size_t kAlignment = 64;
   text.append((kAlignment - (text.size() + kPrefixBytes) % kAlignment) % kAlignment, ' ');
@@ -203,13 +204,14 @@ TensorFile read_safetensors(std::shared_ptr<MappedFile> file) {
   TensorFile::Parts parts;
   parts.path = file->path();
   Reader reader(*file, sections, parts);
-  for (const auto& [name, entry] : sections.header.items()) {
+  for (const auto& [name, entry] : sections.header.members()) {
     if (name != kMetadata) {
       reader.read_entry(name, entry);
       continue;
     }
-    for (const auto& [key, value] : entry.items()) {
-      if (value.is_string()) parts.metadata[key] = value.get<std::string>();
+    if (!entry.is_object()) continue;
+    for (const auto& [key, value] : entry.members()) {
+      if (value.is_text()) parts.metadata[key] = value.text();
     }
   }
   parts.storage.push_back(std::move(file));

@@ -65,43 +65,79 @@ TensorView one_input(const InputOptions& options, OpenFiles& files, const std::s
 
 }  // namespace
 
-void add_input_options(CLI::App& app, InputOptions& options, bool with_files) {
-  const auto count = CLI::Range(std::int64_t{0}, std::int64_t{1} << 40);
+void add_input_options(OptionList& list, InputOptions& options, bool with_files) {
   const std::string group = "Inputs";
   if (with_files) {
-    app.add_option("--input", options.file,
-                   "safetensors with query, key, value; mods may read its other tensors by name")
-        ->type_name("FILE")
-        ->group(group);
-    app.add_option("--query", options.query, "[B, Hq, Q, E]")
-        ->type_name("FILE[:TENSOR]")
-        ->group(group);
-    app.add_option("--key", options.key, "[B or 1, Hkv, KV, E]")
-        ->type_name("FILE[:TENSOR]")
-        ->group(group);
-    app.add_option("--value", options.value, "[B or 1, Hkv, KV, Ev]")
-        ->type_name("FILE[:TENSOR]")
-        ->group(group);
-    app.add_flag("--random", options.random, "standard normal tensors of the sizes below")
-        ->group(group);
+    list.add(
+        {.name = "--input",
+         .target = &options.file,
+         .meaning = "safetensors with query, key, value; mods may read its other tensors by name",
+         .value_name = "FILE",
+         .group = group});
+    list.add({.name = "--query",
+              .target = &options.query,
+              .meaning = "[B, Hq, Q, E]",
+              .value_name = "FILE[:TENSOR]",
+              .group = group});
+    list.add({.name = "--key",
+              .target = &options.key,
+              .meaning = "[B or 1, Hkv, KV, E]",
+              .value_name = "FILE[:TENSOR]",
+              .group = group});
+    list.add({.name = "--value",
+              .target = &options.value,
+              .meaning = "[B or 1, Hkv, KV, Ev]",
+              .value_name = "FILE[:TENSOR]",
+              .group = group});
+    list.add({.name = "--random",
+              .target = &options.random,
+              .meaning = "standard normal tensors of the sizes below",
+              .group = group});
   }
-  app.add_option("--batch", options.batch, "batch entries")->check(count)->group(group);
-  app.add_option("--heads", options.heads, "query heads")->check(count)->group(group);
-  app.add_option("--kv-heads", options.kv_heads, "key and value heads; 0: as many as query heads")
-      ->check(count)
-      ->group(group);
-  app.add_option("--q", options.q_len, "query tokens")->check(count)->group(group);
-  app.add_option("--kv", options.kv_len, "key tokens; 0: as many as query tokens")
-      ->check(count)
-      ->group(group);
-  app.add_option("--dim", options.head_dim, "head dim E")->check(count)->group(group);
-  app.add_option("--value-dim", options.value_dim, "value dim Ev; 0: E")
-      ->check(count)
-      ->group(group);
-  app.add_option("--dtype", options.dtype, "dtype; tensors from files are converted to it")
-      ->check(CLI::IsMember({"f64", "f32", "f16", "bf16"}))
-      ->group(group);
-  app.add_option("--seed", options.seed, "seed of random tensors")->group(group);
+  list.add({.name = "--batch",
+            .target = &options.batch,
+            .meaning = "batch entries",
+            .group = group,
+            .range = kAnyLength});
+  list.add({.name = "--heads",
+            .target = &options.heads,
+            .meaning = "query heads",
+            .group = group,
+            .range = kAnyLength});
+  list.add({.name = "--kv-heads",
+            .target = &options.kv_heads,
+            .meaning = "key and value heads; 0: as many as query heads",
+            .group = group,
+            .range = kAnyLength});
+  list.add({.name = "--q",
+            .target = &options.q_len,
+            .meaning = "query tokens",
+            .group = group,
+            .range = kAnyLength});
+  list.add({.name = "--kv",
+            .target = &options.kv_len,
+            .meaning = "key tokens; 0: as many as query tokens",
+            .group = group,
+            .range = kAnyLength});
+  list.add({.name = "--dim",
+            .target = &options.head_dim,
+            .meaning = "head dim E",
+            .group = group,
+            .range = kAnyLength});
+  list.add({.name = "--value-dim",
+            .target = &options.value_dim,
+            .meaning = "value dim Ev; 0: E",
+            .group = group,
+            .range = kAnyLength});
+  list.add({.name = "--dtype",
+            .target = &options.dtype,
+            .meaning = "dtype; tensors from files are converted to it",
+            .group = group,
+            .choices = {"f64", "f32", "f16", "bf16"}});
+  list.add({.name = "--seed",
+            .target = &options.seed,
+            .meaning = "seed of random tensors",
+            .group = group});
 }
 
 LoadedInputs load_inputs(const InputOptions& options, OpenFiles& files) {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "options.h"
 #include "owned_tensor.h"
 #include "tensor_source.h"
 #include "tilewright/engine.h"
@@ -28,7 +28,7 @@ struct InputOptions {
 };
 
 /// `with_files`: the verb also takes tensors from files.
-void add_input_options(CLI::App& app, InputOptions& options, bool with_files);
+void add_input_options(OptionList& list, InputOptions& options, bool with_files);
 
 /// query, key and value, with the memory that they need.
 struct LoadedInputs {

@@ -1,18 +1,17 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "analyse/facts.h"
 #include "attention_inputs.h"
 #include "backends/cpu/thread_limit.h"
+#include "base/formatted.h"
 #include "ceiling.h"
 #include "console.h"
 #include "engine_flags.h"
 #include "exit_code.h"
+#include "io/json.h"
 #include "mod_options.h"
 #include "progress.h"
 #include "tilewright/error.h"
@@ -131,7 +130,7 @@ BenchRow measure(const BenchCase& bench_case, const BenchCommand& command, OpenF
   return row;
 }
 
-nlohmann::ordered_json to_json(const BenchRow& row) {
+io::Json to_json(const BenchRow& row) {
   return {{"name", row.name},
           {"kernel", row.kernel},
           {"live_share", row.live_share},
@@ -152,17 +151,17 @@ double pair_ratio(const BenchRow& row, const BenchRow& first) {
 }
 
 void print_table(const std::vector<BenchRow>& rows, const InputOptions& inputs) {
-  print(fmt::format("{} batch, {} heads, {} x {} tokens, E {}; ceiling {:.0f} GFLOP/s\n",
-                    inputs.batch, inputs.heads, inputs.q_len,
-                    inputs.kv_len == 0 ? inputs.q_len : inputs.kv_len, inputs.head_dim,
-                    rows.front().ceiling));
-  print(fmt::format("{:<18} {:>6} {:>10} {:>21} {:>9} {:>8} {:>9}  {}\n", "program", "live", "ms",
-                    "range", "GFLOP/s", "ceiling", "per pair", "kernel"));
+  print(formatted("{} batch, {} heads, {} x {} tokens, E {}; ceiling {:.0f} GFLOP/s\n",
+                  inputs.batch, inputs.heads, inputs.q_len,
+                  inputs.kv_len == 0 ? inputs.q_len : inputs.kv_len, inputs.head_dim,
+                  rows.front().ceiling));
+  print(formatted("{:<18} {:>6} {:>10} {:>21} {:>9} {:>8} {:>9}  {}\n", "program", "live", "ms",
+                  "range", "GFLOP/s", "ceiling", "per pair", "kernel"));
   for (const BenchRow& row : rows) {
-    print(fmt::format("{:<18} {:>5.1f}% {:>10.3f} {:>21} {:>9.1f} {:>7.1f}% {:>8.2f}x  {}\n",
-                      row.name.substr(0, 18), 100 * row.live_share, row.timings.median(),
-                      fmt::format("{:.3f}..{:.3f}", row.timings.least(), row.timings.most()),
-                      row.gflops, 100 * row.share, pair_ratio(row, rows.front()), row.kernel));
+    print(formatted("{:<18} {:>5.1f}% {:>10.3f} {:>21} {:>9.1f} {:>7.1f}% {:>8.2f}x  {}\n",
+                    row.name.substr(0, 18), 100 * row.live_share, row.timings.median(),
+                    formatted("{:.3f}..{:.3f}", row.timings.least(), row.timings.most()),
+                    row.gflops, 100 * row.share, pair_ratio(row, rows.front()), row.kernel));
   }
 }
 
@@ -181,7 +180,7 @@ int bench(const BenchCommand& command) {
     print_table(rows, command.inputs);
     return kSuccess;
   }
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  io::Json json = io::Json::array();
   for (const BenchRow& row : rows) json.push_back(to_json(row));
   print_json({{"rows", json}});
   return kSuccess;
@@ -189,18 +188,20 @@ int bench(const BenchCommand& command) {
 
 }  // namespace
 
-Action declare_bench(CLI::App& app) {
+Action declare_bench(OptionList& list) {
   auto command = std::make_shared<BenchCommand>();
   command->inputs.random = true;
   command->inputs.q_len = 4096;
   command->inputs.heads = 4;
-  add_mod_options(app, command->mods);
-  add_input_options(app, command->inputs, false);
-  add_engine_options(app, command->engine);
-  app.add_option("--repeat", command->repeat, "timings of each program")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100000}));
-  app.add_flag("--json", command->json, "print as JSON");
-  app.footer(
+  add_mod_options(list, command->mods);
+  add_input_options(list, command->inputs, false);
+  add_engine_options(list, command->engine);
+  list.add({.name = "--repeat",
+            .target = &command->repeat,
+            .meaning = "timings of each program",
+            .range = NumberRange{1, 100000}});
+  list.add({.name = "--json", .target = &command->json, .meaning = "print as JSON"});
+  list.end_with(
       "Without a program it measures a table of usual ones. The ceiling is a register-only loop "
       "of\n"
       "the widest instruction, taken between the calls; per pair is time per live pair, beside "

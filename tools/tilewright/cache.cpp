@@ -1,11 +1,10 @@
+#include "base/formatted.h"
 #include "cache/disk_store.h"
-
-#include <fmt/format.h>
+#include "io/json.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +35,7 @@ cache::DiskStore open_store(const CacheCommand& command) {
   return cache::DiskStore(cache::user_cache(chosen, config.xdg_cache_home, config.home));
 }
 
-nlohmann::ordered_json to_json(const cache::EntryInfo& entry) {
+io::Json to_json(const cache::EntryInfo& entry) {
   return {{"key", entry.key},
           {"kernel", entry.kernel_name},
           {"toolchain", entry.toolchain},
@@ -91,12 +90,12 @@ int show_cache(const CacheCommand& command) {
       why.empty() ? store.list() : std::vector<cache::EntryInfo>();
   const std::int64_t removed = command.clear && why.empty() ? store.clear() : 0;
   if (command.json) {
-    nlohmann::ordered_json json = {{"folder", store.folder()},
-                                   {"memory_only", why},
-                                   {"kernels", entries.size()},
-                                   {"bytes", bytes_of(entries)},
-                                   {"removed", removed}};
-    json["entries"] = nlohmann::ordered_json::array();
+    io::Json json = {{"folder", store.folder()},
+                     {"memory_only", why},
+                     {"kernels", entries.size()},
+                     {"bytes", bytes_of(entries)},
+                     {"removed", removed}};
+    json["entries"] = io::Json::array();
     for (const cache::EntryInfo& entry : entries) json["entries"].push_back(to_json(entry));
     print_json(json);
     return kSuccess;
@@ -105,32 +104,36 @@ int show_cache(const CacheCommand& command) {
     print("kernels are kept in memory only: " + why + "\n");
     return kSuccess;
   }
-  print(
-      fmt::format("{}: {} kernels, {} bytes\n", store.folder(), entries.size(), bytes_of(entries)));
+  print(formatted("{}: {} kernels, {} bytes\n", store.folder(), entries.size(), bytes_of(entries)));
   for (const cache::EntryInfo& entry : entries) {
     if (!command.list) break;
-    print(fmt::format("  {}  {:>8} bytes  {}{}{}\n", entry.key, entry.bytes, entry.kernel_name,
-                      usage_text(entry.entry_points), entry.damaged ? " (damaged)" : ""));
+    print(formatted("  {}  {:>8} bytes  {}{}{}\n", entry.key, entry.bytes, entry.kernel_name,
+                    usage_text(entry.entry_points), entry.damaged ? " (damaged)" : ""));
   }
-  if (command.clear) print(fmt::format("removed {} kernels\n", removed));
+  if (command.clear) print(formatted("removed {} kernels\n", removed));
   return kSuccess;
 }
 
 }  // namespace
 
-Action declare_cache(CLI::App& app) {
+Action declare_cache(OptionList& list) {
   auto command = std::make_shared<CacheCommand>();
-  app.add_option("--cache-dir", command->folder, "folder; by default the one that engines use")
-      ->type_name("FOLDER");
-  app.add_flag("--list", command->list, "list every stored kernel");
-  app.add_option("--source", command->source, "print the source of one stored kernel")
-      ->type_name("KEY");
-  app.add_option("--sass", command->sass,
-                 "print a GPU kernel's machine code, where nvdisasm is installed")
-      ->type_name("KEY");
-  app.add_flag("--clear", command->clear, "remove every stored kernel");
-  app.add_flag("--json", command->json, "print as JSON");
-  app.footer(
+  list.add({.name = "--cache-dir",
+            .target = &command->folder,
+            .meaning = "folder; by default the one that engines use",
+            .value_name = "FOLDER"});
+  list.add({.name = "--list", .target = &command->list, .meaning = "list every stored kernel"});
+  list.add({.name = "--source",
+            .target = &command->source,
+            .meaning = "print the source of one stored kernel",
+            .value_name = "KEY"});
+  list.add({.name = "--sass",
+            .target = &command->sass,
+            .meaning = "print a GPU kernel's machine code, where nvdisasm is installed",
+            .value_name = "KEY"});
+  list.add({.name = "--clear", .target = &command->clear, .meaning = "remove every stored kernel"});
+  list.add({.name = "--json", .target = &command->json, .meaning = "print as JSON"});
+  list.end_with(
       "Examples:\n"
       "  tilewright cache --list\n"
       "  tilewright cache --clear");

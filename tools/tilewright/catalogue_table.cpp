@@ -1,7 +1,6 @@
 #include "catalogue_table.h"
 
-#include <fmt/format.h>
-
+#include "base/formatted.h"
 #include "tilewright/catalogue.h"
 
 namespace tilewright::cli {
@@ -22,9 +21,9 @@ std::string parameters_text(const CatalogueEntry& entry) {
   std::string text;
   for (const CatalogueParameter& parameter : entry.parameters) {
     const std::string initial =
-        parameter.derived ? "from the problem" : fmt::format("{}", parameter.initial);
-    text += fmt::format("{}{} = {}: {}", text.empty() ? "" : "; ", parameter.name, initial,
-                        parameter.meaning);
+        parameter.derived ? "from the problem" : formatted("{}", parameter.initial);
+    text += formatted("{}{} = {}: {}", text.empty() ? "" : "; ", parameter.name, initial,
+                      parameter.meaning);
   }
   return text;
 }
@@ -35,8 +34,8 @@ std::string rows(CatalogueKind kind) {
       "|---|---|---|---|---|\n";
   for (const CatalogueEntry& entry : catalogue()) {
     if (entry.kind != kind) continue;
-    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", entry.name, cell(entry.formula),
-                        cell(entry.meaning), cell(parameters_text(entry)), cell(entry.reference));
+    text += formatted("| `{}` | {} | {} | {} | {} |\n", entry.name, cell(entry.formula),
+                      cell(entry.meaning), cell(parameters_text(entry)), cell(entry.reference));
   }
   return text;
 }

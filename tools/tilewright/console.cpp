@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "io/json.h"
 #include "io/system_error.h"
 
 namespace tilewright::cli {
@@ -14,10 +14,7 @@ void print(std::string_view text) {
   if (!written || std::fflush(stdout) != 0) io::raise_system_error("write", "standard output");
 }
 
-void print_json(const nlohmann::ordered_json& value) {
-  using Handler = nlohmann::ordered_json::error_handler_t;
-  print(value.dump(2, ' ', true, Handler::replace) + "\n");
-}
+void print_json(const io::Json& value) { print(value.dump(2) + "\n"); }
 
 void print_problem(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+
+#include "io/json.h"
 
 namespace tilewright::cli {
 
 /// Writes to standard output; Error{kIo} where that fails (a full disk, a closed pipe).
 void print(std::string_view text);
-void print_json(const nlohmann::ordered_json& value);
+void print_json(const io::Json& value);
 /// Writes to standard error.
 void print_problem(std::string_view text);
 

@@ -147,8 +147,11 @@ void DevicePlace::fetch(const ForwardOutputs& placed, const ForwardOutputs& host
   if (host.max_scores) fetch(*placed.max_scores, *host.max_scores);
 }
 
-void add_device_option(CLI::App& app, std::string& name) {
-  app.add_option("--device", name, "where the tensors lie: cpu, cuda or cuda:<n>")->group("Engine");
+void add_device_option(OptionList& list, std::string& name) {
+  list.add({.name = "--device",
+            .target = &name,
+            .meaning = "where the tensors lie: cpu, cuda or cuda:<n>",
+            .group = "Engine"});
 }
 
 }  // namespace tilewright::cli

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "options.h"
 #include "owned_tensor.h"
 #include "tilewright/engine.h"
 #include "tilewright/program.h"
@@ -41,6 +41,6 @@ class DevicePlace {
   std::shared_ptr<Gpu> gpu_;  ///< null on the CPU
 };
 
-void add_device_option(CLI::App& app, std::string& name);
+void add_device_option(OptionList& list, std::string& name);
 
 }  // namespace tilewright::cli

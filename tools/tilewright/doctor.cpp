@@ -1,13 +1,12 @@
-#include <fmt/format.h>
-
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/formatted.h"
 #include "config.h"
 #include "console.h"
 #include "exit_code.h"
+#include "io/json.h"
 #include "kernel_matrix.h"
 #include "tilewright/engine.h"
 #include "tilewright/target.h"
@@ -52,7 +51,7 @@ std::vector<Variable> variables() {
   };
 }
 
-nlohmann::ordered_json to_json(const TargetInfo& target) {
+io::Json to_json(const TargetInfo& target) {
   return {{"backend", target.backend},
           {"available", target.available},
           {"device", target.device},
@@ -60,40 +59,42 @@ nlohmann::ordered_json to_json(const TargetInfo& target) {
           {"kernels", target.kernels}};
 }
 
-nlohmann::ordered_json report_json(const std::string& cache_dir) {
-  nlohmann::ordered_json json;
+io::Json report_json(const std::string& cache_dir) {
+  io::Json json;
   json["version"] = version();
   json["cache_dir"] = cache_dir;
-  json["targets"] = nlohmann::ordered_json::array();
+  json["targets"] = io::Json::array();
   for (const TargetInfo& target : targets()) json["targets"].push_back(to_json(target));
   for (const Variable& variable : variables()) json["environment"][variable.name] = variable.value;
   return json;
 }
 
 std::string report_text(const std::string& cache_dir) {
-  std::string text = fmt::format("tilewright {}\n", version());
+  std::string text = formatted("tilewright {}\n", version());
   for (const TargetInfo& target : targets()) {
-    text += fmt::format("\n{}: {}\n", target.backend,
-                        target.available ? target.device : "not available");
-    if (!target.reason.empty()) text += fmt::format("  {}\n", target.reason);
-    for (const std::string& kernel : target.kernels) text += fmt::format("  {}\n", kernel);
+    text +=
+        formatted("\n{}: {}\n", target.backend, target.available ? target.device : "not available");
+    if (!target.reason.empty()) text += formatted("  {}\n", target.reason);
+    for (const std::string& kernel : target.kernels) text += formatted("  {}\n", kernel);
   }
-  text += fmt::format("\ncache: {}\n", cache_dir == "none" ? "in memory only" : cache_dir);
+  text += formatted("\ncache: {}\n", cache_dir == "none" ? "in memory only" : cache_dir);
   text += "\nenvironment:\n";
   for (const Variable& variable : variables()) {
-    text += fmt::format("  {:<24}{:<12} {}\n", variable.name,
-                        variable.value.empty() ? "(not set)" : variable.value, variable.meaning);
+    text += formatted("  {:<24}{:<12} {}\n", variable.name,
+                      variable.value.empty() ? "(not set)" : variable.value, variable.meaning);
   }
   return text;
 }
 
 }  // namespace
 
-Action declare_doctor(CLI::App& app) {
+Action declare_doctor(OptionList& list) {
   auto command = std::make_shared<DoctorCommand>();
-  app.add_flag("--matrix", command->matrix, "print every kernel of this library as Markdown");
-  app.add_flag("--json", command->json, "print as JSON");
-  app.footer(
+  list.add({.name = "--matrix",
+            .target = &command->matrix,
+            .meaning = "print every kernel of this library as Markdown"});
+  list.add({.name = "--json", .target = &command->json, .meaning = "print as JSON"});
+  list.end_with(
       "Examples:\n"
       "  tilewright doctor\n"
       "  TILEWRIGHT_CPU_ISA=portable tilewright doctor");

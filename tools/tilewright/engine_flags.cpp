@@ -2,19 +2,29 @@
 
 namespace tilewright::cli {
 
-void add_engine_options(CLI::App& app, EngineOptions& options) {
+void add_engine_options(OptionList& list, EngineOptions& options) {
   const std::string group = "Engine";
-  app.add_option("--backend", options.backend, "reference, cpu or cuda; by default the fastest")
-      ->group(group);
-  app.add_option("--isa", options.cpu_isa, "force amx, avx512bf16, avx512, avx2 or portable")
-      ->group(group);
-  app.add_option("--threads", options.threads, "threads; by default what this process may use")
-      ->check(CLI::Range(0, 4096))
-      ->group(group);
-  app.add_option("--cache-dir", options.cache_dir, "folder of compiled kernels; none: memory only")
-      ->group(group);
-  app.add_flag("--require-fast", options.require_fast, "refuse what only a slower path serves")
-      ->group(group);
+  list.add({.name = "--backend",
+            .target = &options.backend,
+            .meaning = "reference, cpu or cuda; by default the fastest",
+            .group = group});
+  list.add({.name = "--isa",
+            .target = &options.cpu_isa,
+            .meaning = "force amx, avx512bf16, avx512, avx2 or portable",
+            .group = group});
+  list.add({.name = "--threads",
+            .target = &options.threads,
+            .meaning = "threads; by default what this process may use",
+            .group = group,
+            .range = NumberRange{0, 4096}});
+  list.add({.name = "--cache-dir",
+            .target = &options.cache_dir,
+            .meaning = "folder of compiled kernels; none: memory only",
+            .group = group});
+  list.add({.name = "--require-fast",
+            .target = &options.require_fast,
+            .meaning = "refuse what only a slower path serves",
+            .group = group});
 }
 
 }  // namespace tilewright::cli

@@ -1,11 +1,9 @@
-#include <fmt/format.h>
-
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "attention_inputs.h"
+#include "base/formatted.h"
 #include "catalogue_table.h"
 #include "console.h"
 #include "device_place.h"
@@ -13,6 +11,7 @@
 #include "exit_code.h"
 #include "explain_score.h"
 #include "explain_tiles.h"
+#include "io/json.h"
 #include "mod_options.h"
 #include "tilewright/error.h"
 #include "tilewright/target.h"
@@ -61,8 +60,8 @@ Problem stated_problem(const ExplainCommand& command, const std::optional<Loaded
 std::string kernels_text() {
   std::string text = "kernels:\n";
   for (const TargetInfo& target : targets()) {
-    text += fmt::format("  {} ({}): {}\n", target.backend,
-                        target.available ? "available" : "not available", target.reason);
+    text += formatted("  {} ({}): {}\n", target.backend,
+                      target.available ? "available" : "not available", target.reason);
     for (const std::string& kernel : target.kernels) text += "    " + kernel + "\n";
   }
   return text;
@@ -85,7 +84,7 @@ int explain_at(const ExplainCommand& command, const Program& program,
                  .what = "--at takes four positions",
                  .where = "--at",
                  .expected = "b,h,q,kv",
-                 .got = fmt::format("{} numbers", command.at.size()),
+                 .got = formatted("{} numbers", command.at.size()),
                  .hint = {}});
   }
   const ir::Position position{command.at[0], command.at[1], command.at[2], command.at[3]};
@@ -126,27 +125,36 @@ int explain(const ExplainCommand& command) {
 
 }  // namespace
 
-Action declare_explain(CLI::App& app) {
+Action declare_explain(OptionList& list) {
   auto command = std::make_shared<ExplainCommand>();
   command->inputs.q_len = 1024;
-  add_mod_options(app, command->mods);
-  add_input_options(app, command->inputs, false);
-  add_engine_options(app, command->engine);
-  add_device_option(app, command->device);
-  app.add_option("--input", command->inputs.file,
-                 "safetensors with query, key, value: states the problem, and mods may read it")
-      ->type_name("FILE")
-      ->group("Inputs");
-  app.add_option("--stage", command->stage, "which stage to show")
-      ->check(CLI::IsMember({"program", "facts", "tiles", "plan", "source", "kernels", "all"}));
-  app.add_option("--at", command->at, "show every node's value for this one score")
-      ->delimiter(',')
-      ->type_name("B,H,Q,KV");
-  app.add_option("--score-value", command->score,
-                 "the score before score_mod, for --at; by default from --input, else 1");
-  app.add_flag("--catalogue", command->catalogue, "list the masks and score mods that have names");
-  app.add_flag("--json", command->json, "print as JSON");
-  app.footer(
+  add_mod_options(list, command->mods);
+  add_input_options(list, command->inputs, false);
+  add_engine_options(list, command->engine);
+  add_device_option(list, command->device);
+  list.add(
+      {.name = "--input",
+       .target = &command->inputs.file,
+       .meaning = "safetensors with query, key, value: states the problem, and mods may read it",
+       .value_name = "FILE",
+       .group = "Inputs"});
+  list.add({.name = "--stage",
+            .target = &command->stage,
+            .meaning = "which stage to show",
+            .choices = {"program", "facts", "tiles", "plan", "source", "kernels", "all"}});
+  list.add({.name = "--at",
+            .target = &command->at,
+            .meaning = "show every node's value for this one score",
+            .value_name = "B,H,Q,KV",
+            .delimiter = ','});
+  list.add({.name = "--score-value",
+            .target = &command->score,
+            .meaning = "the score before score_mod, for --at; by default from --input, else 1"});
+  list.add({.name = "--catalogue",
+            .target = &command->catalogue,
+            .meaning = "list the masks and score mods that have names"});
+  list.add({.name = "--json", .target = &command->json, .meaning = "print as JSON"});
+  list.end_with(
       "Examples:\n"
       "  tilewright explain --mask \"(q >= kv) & (q - kv < 128)\" --stage tiles\n"
       "  tilewright explain --score \"20 * tanh(score / 20)\" --at 0,0,5,3 --score-value 31\n"

@@ -1,12 +1,11 @@
 #include "explain_score.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/element.h"
+#include "base/formatted.h"
+#include "io/json.h"
 #include "ir/op.h"
 #include "ir/program.h"
 #include "tilewright/error.h"
@@ -18,7 +17,7 @@ namespace {
 std::string value_text(ir::Type type, const ir::NodeValue& value) {
   if (type == ir::Type::kBool) return value.truth ? "true" : "false";
   if (type == ir::Type::kInt) return std::to_string(value.integer);
-  return fmt::format("{}", value.real);
+  return formatted("{}", value.real);
 }
 
 std::string head_text(const ir::Program& program, const ir::Node& node) {
@@ -60,13 +59,13 @@ std::string expression_text(const ir::Program& program, ir::NodeId id) {
   const std::size_t written = operands.size() - (has_guard(node.op) ? 1 : 0);
   std::string list;
   for (const ir::NodeId operand : operands.first(written)) {
-    list += fmt::format("{}%{}", list.empty() ? "" : ", ", operand);
+    list += formatted("{}%{}", list.empty() ? "" : ", ", operand);
   }
   const bool is_load = node.op == ir::Op::kLoad;
   std::string text = head_text(program, node);
   if (!list.empty()) text += (is_load ? "[" : "(") + list + (is_load ? "]" : ")");
   if (written == operands.size() || is_true_literal(program.node(operands.back()))) return text;
-  return text + fmt::format(" if %{}", operands.back());
+  return text + formatted(" if %{}", operands.back());
 }
 
 /// The guard that always holds says nothing.
@@ -80,7 +79,7 @@ bool is_shown(const ir::Program& program, ir::NodeId id) {
                .what = "--at lies outside the tensors",
                .where = "--at",
                .expected = "inside query " + to_string(query) + " and key " + to_string(key),
-               .got = fmt::format("b = {}, h = {}, q = {}, kv = {}", p.b, p.h, p.q, p.kv),
+               .got = formatted("b = {}, h = {}, q = {}, kv = {}", p.b, p.h, p.q, p.kv),
                .hint = {}});
 }
 
@@ -121,7 +120,7 @@ ScoreTrace trace_score(const Program& program, double score, const ir::Position&
       .position = position, .score_in = score, .live = true, .score_out = score, .nodes = {}};
   for (ir::NodeId id = 0; id < structure.size(); ++id) {
     if (!is_shown(structure, id)) continue;
-    trace.nodes.push_back({.name = fmt::format("%{}", id),
+    trace.nodes.push_back({.name = formatted("%{}", id),
                            .expression = expression_text(structure, id),
                            .value = value_text(structure.node(id).type, values[id]),
                            .role = role_of(structure.roots(), id)});
@@ -132,16 +131,16 @@ ScoreTrace trace_score(const Program& program, double score, const ir::Position&
   return trace;
 }
 
-nlohmann::ordered_json to_json(const ScoreTrace& trace) {
-  nlohmann::ordered_json json;
+io::Json to_json(const ScoreTrace& trace) {
+  io::Json json;
   json["b"] = trace.position.b;
   json["h"] = trace.position.h;
   json["q"] = trace.position.q;
   json["kv"] = trace.position.kv;
   json["score_in"] = trace.score_in;
-  json["score_out"] = fmt::format("{}", trace.score_out);
+  json["score_out"] = formatted("{}", trace.score_out);
   json["live"] = trace.live;
-  json["nodes"] = nlohmann::ordered_json::array();
+  json["nodes"] = io::Json::array();
   for (const TracedNode& node : trace.nodes) {
     json["nodes"].push_back({{"name", node.name},
                              {"expression", node.expression},
@@ -153,15 +152,15 @@ nlohmann::ordered_json to_json(const ScoreTrace& trace) {
 
 std::string to_text(const ScoreTrace& trace) {
   std::string text =
-      fmt::format("b = {}, h = {}, q = {}, kv = {}, score = {}\n", trace.position.b,
-                  trace.position.h, trace.position.q, trace.position.kv, trace.score_in);
+      formatted("b = {}, h = {}, q = {}, kv = {}, score = {}\n", trace.position.b, trace.position.h,
+                trace.position.q, trace.position.kv, trace.score_in);
   std::size_t widest = 0;
   for (const TracedNode& node : trace.nodes) widest = std::max(widest, node.expression.size());
   for (const TracedNode& node : trace.nodes) {
-    text += fmt::format("  {:>5} = {:<{}}  {}{}\n", node.name, node.expression, widest, node.value,
-                        node.role.empty() ? "" : "   <- " + node.role);
+    text += formatted("  {:>5} = {:<{}}  {}{}\n", node.name, node.expression, widest, node.value,
+                      node.role.empty() ? "" : "   <- " + node.role);
   }
-  return text + (trace.live ? fmt::format("live, score {}\n", trace.score_out)
+  return text + (trace.live ? formatted("live, score {}\n", trace.score_out)
                             : "dead: it takes no part in the softmax\n");
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "io/json.h"
 #include "ir/interpret.h"
 #include "tilewright/engine.h"
 #include "tilewright/program.h"
@@ -33,7 +33,7 @@ double score_of(const ForwardInputs& inputs, const ir::Position& position);
 
 ScoreTrace trace_score(const Program& program, double score, const ir::Position& position);
 
-nlohmann::ordered_json to_json(const ScoreTrace& trace);
+io::Json to_json(const ScoreTrace& trace);
 std::string to_text(const ScoreTrace& trace);
 
 }  // namespace tilewright::cli

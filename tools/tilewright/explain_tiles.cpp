@@ -1,12 +1,11 @@
 #include "explain_tiles.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 
 #include "analyse/facts.h"
 #include "analyse/tile_class.h"
+#include "base/formatted.h"
 #include "tilewright/mask_map.h"
 
 namespace tilewright::cli {
@@ -43,10 +42,10 @@ std::string first_tile_text(const analyse::TileClassifier& classifier, const Pro
         .kv = {problem.kv_base + kv, problem.kv_base + std::min(problem.kv_len, kv + kTileTokens)}};
     std::string reason;
     if (classifier.classify(tile, reason) != wanted) continue;
-    return fmt::format("  {}: q {}..{}, kv {}..{}: {}\n", word(wanted), tile.q.begin, tile.q.end,
-                       tile.kv.begin, tile.kv.end, reason);
+    return formatted("  {}: q {}..{}, kv {}..{}: {}\n", word(wanted), tile.q.begin, tile.q.end,
+                     tile.kv.begin, tile.kv.end, reason);
   }
-  return fmt::format("  {}: none\n", word(wanted));
+  return formatted("  {}: none\n", word(wanted));
 }
 
 }  // namespace
@@ -64,8 +63,8 @@ std::string tiles_text(const Program& program, const Problem& problem) {
                                .q_block = kTileTokens});
   const TileCounts counts = map.count_tiles(map.options().q_block, kTileTokens);
   std::string text =
-      fmt::format("tiles of {0} x {0}: {1} empty, {2} partial, {3} full; {4} spans\n", kTileTokens,
-                  counts.empty, counts.partial, counts.full, map.span_count());
+      formatted("tiles of {0} x {0}: {1} empty, {2} partial, {3} full; {4} spans\n", kTileTokens,
+                counts.empty, counts.partial, counts.full, map.span_count());
   const analyse::TileClassifier classifier(program.structure(), program.bindings());
   for (const TileClass wanted : {TileClass::kEmpty, TileClass::kPartial, TileClass::kFull}) {
     text += first_tile_text(classifier, problem, wanted);

@@ -1,9 +1,7 @@
 #include "gradient_run.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
+#include "base/formatted.h"
+#include "io/json.h"
 #include "ir/program.h"
 #include "support/backward.h"
 
@@ -66,10 +64,10 @@ GradientRun run_gradients(Engine& engine, const GradientCall& call) {
   return run;
 }
 
-nlohmann::ordered_json to_json(const GradientRun& run) {
-  nlohmann::ordered_json json = {{"ms_median", run.timings.median()},
-                                 {"ms_least", run.timings.least()},
-                                 {"ms_most", run.timings.most()}};
+io::Json to_json(const GradientRun& run) {
+  io::Json json = {{"ms_median", run.timings.median()},
+                   {"ms_least", run.timings.least()},
+                   {"ms_most", run.timings.most()}};
   for (const io::NamedTensor& gradient : run.gradients)
     json["gradients"].push_back({{"name", gradient.name}, {"dtype", name(gradient.view.dtype)}});
   if (run.mismatch) json["verify"] = {{"passed", run.passed()}, {"reason", *run.mismatch}};
@@ -79,9 +77,8 @@ nlohmann::ordered_json to_json(const GradientRun& run) {
 std::string to_text(const GradientRun& run) {
   std::string text = "gradients";
   for (const io::NamedTensor& gradient : run.gradients) text += " " + gradient.name;
-  text +=
-      fmt::format("\nbackward {:.3f} ms, median of {} ({:.3f} to {:.3f})\n", run.timings.median(),
-                  run.timings.sorted_ms.size(), run.timings.least(), run.timings.most());
+  text += formatted("\nbackward {:.3f} ms, median of {} ({:.3f} to {:.3f})\n", run.timings.median(),
+                    run.timings.sorted_ms.size(), run.timings.least(), run.timings.most());
   if (run.mismatch)
     text += "verify   gradients: " + (run.passed() ? "passed" : "FAILED, " + *run.mismatch) + "\n";
   return text;

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "io/json.h"
 #include "io/safetensors.h"
 #include "owned_tensor.h"
 #include "tilewright/engine.h"
@@ -37,7 +37,7 @@ struct GradientCall {
 /// Every gradient that the call has, captured ones included.
 GradientRun run_gradients(Engine& engine, const GradientCall& call);
 
-nlohmann::ordered_json to_json(const GradientRun& run);
+io::Json to_json(const GradientRun& run);
 std::string to_text(const GradientRun& run);
 
 }  // namespace tilewright::cli

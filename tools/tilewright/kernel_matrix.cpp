@@ -1,8 +1,7 @@
 #include "kernel_matrix.h"
 
-#include <fmt/format.h>
-
 #include "backends/cpu/microkernels.h"
+#include "base/formatted.h"
 
 namespace tilewright::cli {
 
@@ -42,9 +41,9 @@ std::string kernel_matrix() {
       "| kernel | needs | query, key, value | products in | sums in | E, Ev |\n"
       "|---|---|---|---|---|---|\n";
   for (const cpu::MicroKernel* kernel : cpu::micro_kernel_rows()) {
-    text += fmt::format("| `cpu/{}` | {} | {} | {} | {} | 1 to {} |\n", kernel->name,
-                        needs(kernel->isa), sources_of(*kernel), name(kernel->compute),
-                        name(kernel->accumulator), cpu::kMaxHeadDim);
+    text += formatted("| `cpu/{}` | {} | {} | {} | {} | 1 to {} |\n", kernel->name,
+                      needs(kernel->isa), sources_of(*kernel), name(kernel->compute),
+                      name(kernel->accumulator), cpu::kMaxHeadDim);
   }
   return text + "| `reference` | any CPU | f64, f32, f16, bf16 | f64 | f64 | any |\n";
 }

@@ -1,14 +1,13 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/formatted.h"
 #include "console.h"
 #include "exit_code.h"
+#include "io/json.h"
 #include "io/output_file.h"
 #include "mod_options.h"
 #include "picture/mask_grid.h"
@@ -55,8 +54,8 @@ void require_selected(const MaskCommand& command) {
   throw Error({.code = ErrorCode::kInvalidArgument,
                .what = "the mask has no such batch entry or head to draw",
                .where = "--b, --h",
-               .expected = fmt::format("b < {}, h < {}", command.map.batch, command.map.heads),
-               .got = fmt::format("b = {}, h = {}", command.b, command.h),
+               .expected = formatted("b < {}, h < {}", command.map.batch, command.map.heads),
+               .got = formatted("b = {}, h = {}", command.b, command.h),
                .hint = "raise --batch or --heads"});
 }
 
@@ -76,8 +75,8 @@ Measured measure(const Program& program, const MaskCommand& command) {
   return measured;
 }
 
-nlohmann::ordered_json to_json(const Measured& measured, const MaskCommand& command) {
-  nlohmann::ordered_json json;
+io::Json to_json(const Measured& measured, const MaskCommand& command) {
+  io::Json json;
   json["q"] = command.map.q_len;
   json["kv"] = command.map.kv_len;
   json["batch"] = command.map.batch;
@@ -100,13 +99,13 @@ std::vector<std::string> notes(const Measured& m, const MaskCommand& command) {
   const double share =
       m.pairs == 0 ? 0 : 100.0 * static_cast<double>(m.live_pairs) / static_cast<double>(m.pairs);
   std::vector<std::string> lines{
-      fmt::format("live pairs {} of {} ({:.2f} %)", m.live_pairs, m.pairs, share),
-      fmt::format("tiles of {} x {}: {} empty, {} partial, {} full", command.map.q_block,
-                  command.kv_block, m.tiles.empty, m.tiles.partial, m.tiles.full),
-      fmt::format("map: {} spans, {} bytes, built in {:.2f} ms", m.spans, m.bytes, m.build_ms)};
+      formatted("live pairs {} of {} ({:.2f} %)", m.live_pairs, m.pairs, share),
+      formatted("tiles of {} x {}: {} empty, {} partial, {} full", command.map.q_block,
+                command.kv_block, m.tiles.empty, m.tiles.partial, m.tiles.full),
+      formatted("map: {} spans, {} bytes, built in {:.2f} ms", m.spans, m.bytes, m.build_ms)};
   if (m.blocks_over_budget > 0) {
-    lines.push_back(fmt::format("{} query blocks ran out of budget: their rest is one partial span",
-                                m.blocks_over_budget));
+    lines.push_back(formatted("{} query blocks ran out of budget: their rest is one partial span",
+                              m.blocks_over_budget));
   }
   return lines;
 }
@@ -129,7 +128,7 @@ MaskPicture picture_of(const Program& program, const MaskCommand& command, const
   std::string title = command.mods.mask.empty() ? command.mods.program_file : command.mods.mask;
   if (title.empty()) title = "no mask";
   if (command.map.batch * command.map.heads > 1) {
-    title += fmt::format("  (b = {}, h = {})", command.b, command.h);
+    title += formatted("  (b = {}, h = {})", command.b, command.h);
   }
   return {
       .title = title, .grid = make_mask_grid(program, options), .notes = notes(measured, command)};
@@ -167,37 +166,70 @@ int draw_mask(const MaskCommand& command) {
   return kSuccess;
 }
 
-void add_size_options(CLI::App& app, MaskCommand& command) {
-  const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 20);
-  const auto length = CLI::Range(std::int64_t{0}, std::int64_t{1} << 40);
-  app.add_option("--q", command.map.q_len, "query tokens")->required()->check(length);
-  app.add_option("--kv", command.map.kv_len, "key tokens")->required()->check(length);
-  app.add_option("--batch", command.map.batch, "batch entries, if the mask reads b")
-      ->check(positive);
-  app.add_option("--heads", command.map.heads, "query heads, if the mask reads h")->check(positive);
-  app.add_option("--q-base", command.map.q_base, "logical position of query row 0");
-  app.add_option("--kv-base", command.map.kv_base, "logical position of key 0");
-  app.add_option("--q-block", command.map.q_block, "query tokens of one block of the map")
-      ->check(positive);
-  app.add_option("--kv-block", command.kv_block, "key tokens of a counted tile")->check(positive);
+void add_size_options(OptionList& list, MaskCommand& command) {
+  const auto positive = NumberRange{1, std::int64_t{1} << 20};
+  list.add({.name = "--q",
+            .target = &command.map.q_len,
+            .meaning = "query tokens",
+            .range = kAnyLength,
+            .required = true});
+  list.add({.name = "--kv",
+            .target = &command.map.kv_len,
+            .meaning = "key tokens",
+            .range = kAnyLength,
+            .required = true});
+  list.add({.name = "--batch",
+            .target = &command.map.batch,
+            .meaning = "batch entries, if the mask reads b",
+            .range = positive});
+  list.add({.name = "--heads",
+            .target = &command.map.heads,
+            .meaning = "query heads, if the mask reads h",
+            .range = positive});
+  list.add({.name = "--q-base",
+            .target = &command.map.q_base,
+            .meaning = "logical position of query row 0"});
+  list.add({.name = "--kv-base",
+            .target = &command.map.kv_base,
+            .meaning = "logical position of key 0"});
+  list.add({.name = "--q-block",
+            .target = &command.map.q_block,
+            .meaning = "query tokens of one block of the map",
+            .range = positive});
+  list.add({.name = "--kv-block",
+            .target = &command.kv_block,
+            .meaning = "key tokens of a counted tile",
+            .range = positive});
 }
 
 }  // namespace
 
-Action declare_mask(CLI::App& app) {
+Action declare_mask(OptionList& list) {
   auto command = std::make_shared<MaskCommand>();
-  add_mod_options(app, command->mods);
-  add_size_options(app, *command);
-  app.add_option("--b", command->b, "batch entry to draw");
-  app.add_option("--h", command->h, "head to draw");
-  app.add_option("--svg", command->svg, "write the picture as SVG")->type_name("FILE");
-  app.add_option("--png", command->png, "write the picture as PNG")->type_name("FILE");
-  app.add_option("--cells", command->cells, "cells along the longer side of SVG and PNG")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{2048}));
-  app.add_option("--color", command->colours, "colours in the terminal")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  app.add_flag("--json", command->json, "print numbers as JSON instead of the picture");
-  app.footer(
+  add_mod_options(list, command->mods);
+  add_size_options(list, *command);
+  list.add({.name = "--b", .target = &command->b, .meaning = "batch entry to draw"});
+  list.add({.name = "--h", .target = &command->h, .meaning = "head to draw"});
+  list.add({.name = "--svg",
+            .target = &command->svg,
+            .meaning = "write the picture as SVG",
+            .value_name = "FILE"});
+  list.add({.name = "--png",
+            .target = &command->png,
+            .meaning = "write the picture as PNG",
+            .value_name = "FILE"});
+  list.add({.name = "--cells",
+            .target = &command->cells,
+            .meaning = "cells along the longer side of SVG and PNG",
+            .range = NumberRange{1, 2048}});
+  list.add({.name = "--color",
+            .target = &command->colours,
+            .meaning = "colours in the terminal",
+            .choices = {"auto", "always", "never"}});
+  list.add({.name = "--json",
+            .target = &command->json,
+            .meaning = "print numbers as JSON instead of the picture"});
+  list.end_with(
       "Examples:\n"
       "  tilewright mask --mask \"q >= kv\" --q 64 --kv 64\n"
       "  tilewright mask --mask \"(q >= kv) & (q - kv < 4096)\" --q 1048576 --kv 1048576 --json\n"

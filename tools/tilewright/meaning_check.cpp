@@ -1,9 +1,7 @@
 #include "meaning_check.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
+#include "base/formatted.h"
+#include "io/json.h"
 #include "support/comparison.h"
 #include "support/forward.h"
 
@@ -40,16 +38,16 @@ MeaningCheck check_meaning(const Program& program, const ForwardInputs& inputs,
   return check;
 }
 
-nlohmann::ordered_json to_json(const MeaningCheck& check) {
+io::Json to_json(const MeaningCheck& check) {
   return {{"passed", check.passed},         {"max_error", check.max_error},
           {"max_bound", check.max_bound},   {"mean_error", check.mean_error},
           {"mean_bound", check.mean_bound}, {"reason", check.reason}};
 }
 
 std::string to_text(const MeaningCheck& check) {
-  return fmt::format("max error {:.2e} (allowed {:.2e}), mean error {:.2e} (allowed {:.2e}): {}",
-                     check.max_error, check.max_bound, check.mean_error, check.mean_bound,
-                     check.passed ? "passed" : "FAILED, " + check.reason);
+  return formatted("max error {:.2e} (allowed {:.2e}), mean error {:.2e} (allowed {:.2e}): {}",
+                   check.max_error, check.max_bound, check.mean_error, check.mean_bound,
+                   check.passed ? "passed" : "FAILED, " + check.reason);
 }
 
 }  // namespace tilewright::cli

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "io/json.h"
 #include "tilewright/engine.h"
 
 namespace tilewright::cli {
@@ -22,7 +22,7 @@ struct MeaningCheck {
 MeaningCheck check_meaning(const Program& program, const ForwardInputs& inputs,
                            const ForwardOutputs& outputs, const CallOptions& options);
 
-nlohmann::ordered_json to_json(const MeaningCheck& check);
+io::Json to_json(const MeaningCheck& check);
 std::string to_text(const MeaningCheck& check);
 
 }  // namespace tilewright::cli

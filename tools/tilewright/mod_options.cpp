@@ -94,27 +94,33 @@ ir::Declarations declarations(const ModOptions& options, OpenFiles& files,
 
 }  // namespace
 
-void add_mod_options(CLI::App& app, ModOptions& options) {
+void add_mod_options(OptionList& list, ModOptions& options) {
   const std::string group = "Program";
-  app.add_option("--mask", options.mask,
-                 "mask_mod as text or catalogue name: which pairs (q, kv) are live")
-      ->type_name("TEXT")
-      ->group(group);
-  app.add_option("--score", options.score,
-                 "score_mod as text or catalogue name: what happens to one score")
-      ->type_name("TEXT")
-      ->group(group);
-  app.add_option("--program", options.program_file, "file with both, in the text form")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--capture", options.captures,
-                 "tensor that the text reads by this name (may be given again)")
-      ->type_name("NAME=FILE[:TENSOR]")
-      ->group(group);
-  app.add_option("--number", options.numbers,
-                 "number that the text reads by this name (may be given again)")
-      ->type_name("NAME=VALUE")
-      ->group(group);
+  list.add({.name = "--mask",
+            .target = &options.mask,
+            .meaning = "mask_mod as text or catalogue name: which pairs (q, kv) are live",
+            .value_name = "TEXT",
+            .group = group});
+  list.add({.name = "--score",
+            .target = &options.score,
+            .meaning = "score_mod as text or catalogue name: what happens to one score",
+            .value_name = "TEXT",
+            .group = group});
+  list.add({.name = "--program",
+            .target = &options.program_file,
+            .meaning = "file with both, in the text form",
+            .value_name = "FILE",
+            .group = group});
+  list.add({.name = "--capture",
+            .target = &options.captures,
+            .meaning = "tensor that the text reads by this name (may be given again)",
+            .value_name = "NAME=FILE[:TENSOR]",
+            .group = group});
+  list.add({.name = "--number",
+            .target = &options.numbers,
+            .meaning = "number that the text reads by this name (may be given again)",
+            .value_name = "NAME=VALUE",
+            .group = group});
 }
 
 LoadedProgram load_program(const ModOptions& options, const Problem& problem, OpenFiles& files,

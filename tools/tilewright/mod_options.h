@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "options.h"
 #include "tensor_source.h"
 #include "tilewright/problem.h"
 #include "tilewright/program.h"
@@ -20,7 +20,7 @@ struct ModOptions {
   std::vector<std::string> numbers;   ///< "name=value"
 };
 
-void add_mod_options(CLI::App& app, ModOptions& options);
+void add_mod_options(OptionList& list, ModOptions& options);
 
 /// A program and the tables of catalogue entries that it reads.
 struct LoadedProgram {

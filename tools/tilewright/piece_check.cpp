@@ -1,12 +1,11 @@
 #include "piece_check.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/element.h"
+#include "base/formatted.h"
+#include "io/json.h"
 #include "meaning_check.h"
 #include "owned_tensor.h"
 #include "tilewright/error.h"
@@ -43,8 +42,8 @@ std::vector<std::int64_t> piece_bounds(const TensorView& cu_seqlens, std::int64_
       {.code = ErrorCode::kInvalidArgument,
        .what = "the pieces do not cover the sequence",
        .where = "--alone",
-       .expected = fmt::format("whole numbers that rise from 0 to {}", length),
-       .got = fmt::format("{} numbers of shape {}", bounds.size(), to_string(cu_seqlens.shape)),
+       .expected = formatted("whole numbers that rise from 0 to {}", length),
+       .got = formatted("{} numbers of shape {}", bounds.size(), to_string(cu_seqlens.shape)),
        .hint = {}});
 }
 
@@ -65,13 +64,13 @@ PieceCheck check_pieces(Engine& engine, const Program& unmasked, const ForwardIn
     ++check.pieces;
     check.passed += meaning.passed ? 1 : 0;
     if (!meaning.passed && check.reason.empty()) {
-      check.reason = fmt::format("piece {}: {}", i, meaning.reason);
+      check.reason = formatted("piece {}: {}", i, meaning.reason);
     }
   }
   return check;
 }
 
-nlohmann::ordered_json to_json(const PieceCheck& check) {
+io::Json to_json(const PieceCheck& check) {
   return {{"pieces", check.pieces},
           {"passed", check.passed},
           {"max_difference", check.max_difference},
@@ -80,9 +79,9 @@ nlohmann::ordered_json to_json(const PieceCheck& check) {
 
 std::string to_text(const PieceCheck& check) {
   const bool all = check.passed == check.pieces;
-  return fmt::format("{} of {} pieces equal attention of the piece alone (max difference {:.2e}){}",
-                     check.passed, check.pieces, check.max_difference,
-                     all ? "" : ": FAILED, " + check.reason);
+  return formatted("{} of {} pieces equal attention of the piece alone (max difference {:.2e}){}",
+                   check.passed, check.pieces, check.max_difference,
+                   all ? "" : ": FAILED, " + check.reason);
 }
 
 }  // namespace tilewright::cli

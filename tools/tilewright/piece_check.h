@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "io/json.h"
 #include "tilewright/engine.h"
 
 namespace tilewright::cli {
@@ -26,7 +26,7 @@ std::vector<std::int64_t> piece_bounds(const TensorView& cu_seqlens, std::int64_
 PieceCheck check_pieces(Engine& engine, const Program& unmasked, const ForwardInputs& inputs,
                         const TensorView& packed_out, const std::vector<std::int64_t>& bounds);
 
-nlohmann::ordered_json to_json(const PieceCheck& check);
+io::Json to_json(const PieceCheck& check);
 std::string to_text(const PieceCheck& check);
 
 }  // namespace tilewright::cli

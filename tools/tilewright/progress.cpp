@@ -1,10 +1,9 @@
 #include "progress.h"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <utility>
 
+#include "base/formatted.h"
 #include "console.h"
 
 namespace tilewright::cli {
@@ -35,7 +34,7 @@ void Progress::step() {
   const auto now = std::chrono::steady_clock::now();
   if (!shown_ || now < next_) return;
   next_ = now + kInterval;
-  write_error(fmt::format("\r{} {}/{}\x1b[K", label_, done_, total_));
+  write_error(formatted("\r{} {}/{}\x1b[K", label_, done_, total_));
 }
 
 }  // namespace tilewright::cli

@@ -1,16 +1,15 @@
 #include "replay.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "base/formatted.h"
 #include "console.h"
 #include "exit_code.h"
 #include "io/bad_file.h"
+#include "io/json.h"
 #include "io/mapped_file.h"
 #include "io/tensor_file.h"
 #include "owned_tensor.h"
@@ -21,7 +20,7 @@ namespace tilewright::cli {
 
 namespace {
 
-using Json = nlohmann::json;
+using io::Json;
 
 /// A recorded folder: call.json, and the data where it was kept.
 class Recording {
@@ -29,16 +28,20 @@ class Recording {
   explicit Recording(const std::filesystem::path& folder) : path_(folder / "call.json") {
     const io::MappedFile file(path_);
     const char* text = reinterpret_cast<const char*>(file.data());
-    json_ = Json::parse(text, text + file.size_bytes(), nullptr, false);
-    if (!json_.is_object()) bad("is not a JSON object");
-    if (json_.value("record_version", 0) != kRecordVersion) bad("has an unknown record_version");
+    std::optional<Json> json = Json::parse({text, file.size_bytes()});
+    if (!json || !json->is_object()) bad("is not a JSON object");
+    json_ = std::move(*json);
+    const Json* version = json_.find("record_version");
+    if (version == nullptr || !version->is_integer() || version->integer() != kRecordVersion) {
+      bad("has an unknown record_version");
+    }
     const std::filesystem::path data = folder / "tensors.safetensors";
     if (std::filesystem::exists(data)) data_ = io::read_tensor_file(data);
   }
 
   [[noreturn]] void bad(const std::string& what) const {
     io::raise_bad_file(path_, {.what = "call.json " + what,
-                               .expected = fmt::format("record_version {}", kRecordVersion),
+                               .expected = formatted("record_version {}", kRecordVersion),
                                .got = {},
                                .hint = "docs/record.md describes the format"});
   }
@@ -48,7 +51,7 @@ class Recording {
 
   /// A tensor as it was: dtype, shape, strides, and its data where it was kept.
   TensorView tensor(const Json& description, const std::string& name) {
-    const std::optional<DType> dtype = dtype_from_name(description.at("dtype").get<std::string>());
+    const std::optional<DType> dtype = dtype_from_name(description.at("dtype").text());
     if (!dtype) bad("has an unknown dtype for " + name);
     OwnedTensor made =
         make_strided_tensor(*dtype, dims(description, "shape"), dims(description, "strides"));
@@ -64,14 +67,14 @@ class Recording {
   }
 
   std::optional<TensorView> input(const std::string& name) {
-    const Json& inputs = json_.at("inputs");
-    if (!inputs.contains(name)) return std::nullopt;
-    return tensor(inputs.at(name), name);
+    const Json* description = json_.at("inputs").find(name);
+    if (description == nullptr) return std::nullopt;
+    return tensor(*description, name);
   }
 
  private:
   Dims dims(const Json& description, const char* key) const {
-    const auto values = description.at(key).get<std::vector<std::int64_t>>();
+    const auto values = description.at(key).integers();
     return {values.data(), values.size()};
   }
 
@@ -82,21 +85,21 @@ class Recording {
 };
 
 EngineOptions recorded_options(const Json& json, EngineOptions options) {
-  if (options.backend.empty()) options.backend = json.value("backend", "");
-  if (options.cpu_isa.empty()) options.cpu_isa = json.value("cpu_isa", "");
-  if (options.threads == 0) options.threads = json.value("threads", 0);
-  options.require_fast = options.require_fast || json.value("require_fast", false);
+  if (options.backend.empty()) options.backend = json.at("backend").text();
+  if (options.cpu_isa.empty()) options.cpu_isa = json.at("cpu_isa").text();
+  if (options.threads == 0) options.threads = static_cast<int>(json.at("threads").integer());
+  options.require_fast = options.require_fast || json.at("require_fast").truth();
   return options;
 }
 
 std::optional<BlockLists> lists_of(Recording& recording) {
-  if (!recording.json().contains("lists")) return std::nullopt;
-  const Json& json = recording.json().at("lists");
+  const Json* json = recording.json().find("lists");
+  if (json == nullptr) return std::nullopt;
   BlockLists lists;
-  lists.q_len = json.at("q_len");
-  lists.kv_len = json.at("kv_len");
-  lists.q_block = json.at("q_block");
-  lists.kv_block = json.at("kv_block");
+  lists.q_len = json->at("q_len").integer();
+  lists.kv_len = json->at("kv_len").integer();
+  lists.q_block = json->at("q_block").integer();
+  lists.kv_block = json->at("kv_block").integer();
   lists.kv_num_blocks = recording.input("lists.kv_num_blocks").value();
   lists.kv_indices = recording.input("lists.kv_indices").value();
   lists.full_kv_num_blocks = recording.input("lists.full_kv_num_blocks");
@@ -105,7 +108,7 @@ std::optional<BlockLists> lists_of(Recording& recording) {
 }
 
 Program bound_program(Recording& recording) {
-  Program program = Program::parse(recording.json().at("program").get<std::string>());
+  Program program = Program::parse(recording.json().at("program").text());
   for (const std::string& capture : program.capture_names()) {
     if (const auto view = recording.input("capture." + capture)) program.bind(capture, *view);
   }
@@ -113,7 +116,7 @@ Program bound_program(Recording& recording) {
 }
 
 DType dtype_of(const Recording& recording, const Json& json, const char* key) {
-  const std::optional<DType> dtype = dtype_from_name(json.at(key).get<std::string>());
+  const std::optional<DType> dtype = dtype_from_name(json.at(key).text());
   if (!dtype) recording.bad(std::string("has an unknown ") + key);
   return *dtype;
 }
@@ -122,14 +125,14 @@ DType dtype_of(const Recording& recording, const Json& json, const char* key) {
 Problem problem_of(const Recording& recording) {
   const Json& json = recording.json().at("problem");
   Problem problem;
-  problem.batch = json.at("batch");
-  problem.kv_batch = json.at("kv_batch");
-  problem.query_heads = json.at("query_heads");
-  problem.kv_heads = json.at("kv_heads");
-  problem.q_len = json.at("q_len");
-  problem.kv_len = json.at("kv_len");
-  problem.head_dim = json.at("head_dim");
-  problem.value_dim = json.at("value_dim");
+  problem.batch = json.at("batch").integer();
+  problem.kv_batch = json.at("kv_batch").integer();
+  problem.query_heads = json.at("query_heads").integer();
+  problem.kv_heads = json.at("kv_heads").integer();
+  problem.q_len = json.at("q_len").integer();
+  problem.kv_len = json.at("kv_len").integer();
+  problem.head_dim = json.at("head_dim").integer();
+  problem.value_dim = json.at("value_dim").integer();
   problem.query_dtype = dtype_of(recording, json, "query_dtype");
   problem.key_dtype = dtype_of(recording, json, "key_dtype");
   problem.value_dtype = dtype_of(recording, json, "value_dtype");
@@ -138,9 +141,9 @@ Problem problem_of(const Recording& recording) {
 }
 
 void take_placement(const Json& json, Problem& problem) {
-  if (json.contains("scale")) problem.scale = json.at("scale").get<double>();
-  problem.q_base = json.at("q_base");
-  problem.kv_base = json.at("kv_base");
+  if (const Json* scale = json.find("scale")) problem.scale = scale->number();
+  problem.q_base = json.at("q_base").integer();
+  problem.kv_base = json.at("kv_base").integer();
 }
 
 std::string repeat_prepare(Recording& recording, Engine& engine) {
@@ -161,7 +164,7 @@ std::string repeat_forward(Recording& recording, Engine& engine) {
   const ForwardInputs inputs{recording.input("query").value(), recording.input("key").value(),
                              recording.input("value").value()};
   ForwardOutputs outputs;
-  for (const auto& [name, description] : json.at("outputs").items()) {
+  for (const auto& [name, description] : json.at("outputs").members()) {
     const TensorView view = recording.tensor(description, name);
     if (name == "out") outputs.out = view;
     if (name == "lse") outputs.lse = view;
@@ -172,7 +175,7 @@ std::string repeat_forward(Recording& recording, Engine& engine) {
   take_placement(json, problem);
   const Attention attention =
       lists ? engine.prepare(program, problem, *lists) : engine.prepare(program, problem);
-  return fmt::format("the call now succeeds on {}\n", attention.forward(inputs, outputs).kernel);
+  return formatted("the call now succeeds on {}\n", attention.forward(inputs, outputs).kernel);
 }
 
 }  // namespace
@@ -180,14 +183,14 @@ std::string repeat_forward(Recording& recording, Engine& engine) {
 int replay_call(const std::string& folder, const EngineOptions& overrides) {
   Recording recording(folder);
   try {
-    print_problem(fmt::format("replaying {} ({} data); it failed with: {}", folder,
-                              recording.has_data() ? "with its" : "with random",
-                              recording.json().at("error").value("what", "")));
+    print_problem(formatted("replaying {} ({} data); it failed with: {}", folder,
+                            recording.has_data() ? "with its" : "with random",
+                            recording.json().at("error").at("what").text()));
     Engine engine(recorded_options(recording.json().at("options"), overrides));
-    const bool is_prepare = recording.json().value("call", "") == "prepare";
+    const bool is_prepare = recording.json().at("call").text() == "prepare";
     print(is_prepare ? repeat_prepare(recording, engine) : repeat_forward(recording, engine));
     return kSuccess;
-  } catch (const Json::exception&) {
+  } catch (const io::JsonMismatch&) {
     recording.bad("lacks a field, or has one of another kind");
   } catch (const std::bad_optional_access&) {
     recording.bad("lacks a tensor");

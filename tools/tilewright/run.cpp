@@ -1,17 +1,16 @@
-#include <fmt/format.h>
-
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "attention_inputs.h"
+#include "base/formatted.h"
 #include "console.h"
 #include "device_place.h"
 #include "engine_flags.h"
 #include "exit_code.h"
 #include "gradient_run.h"
+#include "io/json.h"
 #include "io/safetensors.h"
 #include "meaning_check.h"
 #include "mod_options.h"
@@ -159,8 +158,8 @@ RunResult compute(const RunCommand& command) {
   return result;
 }
 
-nlohmann::ordered_json to_json(const RunResult& result) {
-  nlohmann::ordered_json json;
+io::Json to_json(const RunResult& result) {
+  io::Json json;
   json["kernel"] = result.report.kernel;
   json["path"] = result.report.path;
   json["slow_path"] = result.report.slow_path;
@@ -180,15 +179,15 @@ nlohmann::ordered_json to_json(const RunResult& result) {
 
 std::string to_text(const RunResult& result) {
   std::string text =
-      fmt::format("out      {} {}\n", to_string(result.out.shape), name(result.out.dtype));
-  text += fmt::format("kernel   {}\n", result.report.kernel);
-  if (!result.report.path.empty()) text += fmt::format("why      {}\n", result.report.path);
+      formatted("out      {} {}\n", to_string(result.out.shape), name(result.out.dtype));
+  text += formatted("kernel   {}\n", result.report.kernel);
+  if (!result.report.path.empty()) text += formatted("why      {}\n", result.report.path);
   const std::size_t runs = result.timings.sorted_ms.size();
-  text += runs == 1 ? fmt::format("time     {:.3f} ms, compiling included", result.timings.median())
-                    : fmt::format("time     {:.3f} ms, median of {} ({:.3f} to {:.3f})",
-                                  result.timings.median(), runs, result.timings.least(),
-                                  result.timings.most());
-  text += fmt::format("; compiling {:.1f} ms\n", result.compile_ms);
+  text += runs == 1 ? formatted("time     {:.3f} ms, compiling included", result.timings.median())
+                    : formatted("time     {:.3f} ms, median of {} ({:.3f} to {:.3f})",
+                                result.timings.median(), runs, result.timings.least(),
+                                result.timings.most());
+  text += formatted("; compiling {:.1f} ms\n", result.compile_ms);
   if (result.meaning) text += "verify   " + to_text(*result.meaning) + "\n";
   if (result.gradients) text += to_text(*result.gradients);
   if (result.pieces) text += "alone    " + to_text(*result.pieces) + "\n";
@@ -208,29 +207,46 @@ int run(const RunCommand& command) {
 
 }  // namespace
 
-Action declare_run(CLI::App& app) {
+Action declare_run(OptionList& list) {
   auto command = std::make_shared<RunCommand>();
   command->inputs.q_len = 256;
-  add_mod_options(app, command->mods);
-  add_input_options(app, command->inputs, true);
-  add_engine_options(app, command->engine);
-  add_device_option(app, command->device);
-  app.add_option("--scale", command->scale, "factor of the scores; by default 1/sqrt(E)");
-  app.add_flag("--lse", command->lse, "compute the log of the row sums too");
-  app.add_flag("--max-scores", command->max_scores, "compute the row maxima too");
-  app.add_flag("--grad", command->grad,
-               "run backward too, for every gradient; d_out of --input, else normal values");
-  app.add_option("--out", command->out, "write the results as safetensors")->type_name("FILE");
-  app.add_flag("--verify", command->verify, "compare with the fp64 meaning (slow)");
-  app.add_option("--alone", command->alone,
-                 "also compute each piece alone and compare; boundaries as in cu_seqlens")
-      ->type_name("TENSOR or FILE[:TENSOR]");
-  app.add_option("--repeat", command->repeat, "time this many calls after one to warm up")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
-  app.add_option("--replay", command->replay, "repeat a call that TILEWRIGHT_RECORD saved")
-      ->type_name("FOLDER");
-  app.add_flag("--json", command->json, "print the result as JSON");
-  app.footer(
+  add_mod_options(list, command->mods);
+  add_input_options(list, command->inputs, true);
+  add_engine_options(list, command->engine);
+  add_device_option(list, command->device);
+  list.add({.name = "--scale",
+            .target = &command->scale,
+            .meaning = "factor of the scores; by default 1/sqrt(E)"});
+  list.add(
+      {.name = "--lse", .target = &command->lse, .meaning = "compute the log of the row sums too"});
+  list.add({.name = "--max-scores",
+            .target = &command->max_scores,
+            .meaning = "compute the row maxima too"});
+  list.add(
+      {.name = "--grad",
+       .target = &command->grad,
+       .meaning = "run backward too, for every gradient; d_out of --input, else normal values"});
+  list.add({.name = "--out",
+            .target = &command->out,
+            .meaning = "write the results as safetensors",
+            .value_name = "FILE"});
+  list.add({.name = "--verify",
+            .target = &command->verify,
+            .meaning = "compare with the fp64 meaning (slow)"});
+  list.add({.name = "--alone",
+            .target = &command->alone,
+            .meaning = "also compute each piece alone and compare; boundaries as in cu_seqlens",
+            .value_name = "TENSOR or FILE[:TENSOR]"});
+  list.add({.name = "--repeat",
+            .target = &command->repeat,
+            .meaning = "time this many calls after one to warm up",
+            .range = NumberRange{1, 1000000}});
+  list.add({.name = "--replay",
+            .target = &command->replay,
+            .meaning = "repeat a call that TILEWRIGHT_RECORD saved",
+            .value_name = "FOLDER"});
+  list.add({.name = "--json", .target = &command->json, .meaning = "print the result as JSON"});
+  list.end_with(
       "Examples:\n"
       "  tilewright run --random --q 512 --heads 8 --mask \"q >= kv\" --verify\n"
       "  tilewright run --random --q 512 --heads 8 --mask \"q >= kv\" --grad --verify\n"

@@ -1,29 +1,30 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <span>
+
+#include "options.h"
 
 namespace tilewright::cli {
 
 /// What a verb does once its options are read; returns the exit code.
 using Action = std::function<int()>;
 
-/// One verb of the program. `declare` adds its options and an example to its own parser.
+/// One verb of the program. `declare` adds its options, and an example for --help.
 struct Verb {
   const char* name;
   const char* summary;
-  Action (*declare)(CLI::App& app);
+  Action (*declare)(OptionList& list);
 };
 
 // One file each.
-Action declare_run(CLI::App& app);
-Action declare_verify(CLI::App& app);
-Action declare_explain(CLI::App& app);
-Action declare_bench(CLI::App& app);
-Action declare_mask(CLI::App& app);
-Action declare_cache(CLI::App& app);
-Action declare_doctor(CLI::App& app);
+Action declare_run(OptionList& list);
+Action declare_verify(OptionList& list);
+Action declare_explain(OptionList& list);
+Action declare_bench(OptionList& list);
+Action declare_mask(OptionList& list);
+Action declare_cache(OptionList& list);
+Action declare_doctor(OptionList& list);
 
 std::span<const Verb> verbs();
 

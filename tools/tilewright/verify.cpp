@@ -1,15 +1,14 @@
-#include <fmt/format.h>
-
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/formatted.h"
 #include "console.h"
 #include "exit_code.h"
+#include "io/json.h"
 #include "progress.h"
 #include "support/cases.h"
 #include "support/gradient_cases.h"
@@ -97,18 +96,18 @@ std::vector<cases::Target> chosen_targets(const VerifyCommand& command) {
   raise_unknown("--target", names, command.target);
 }
 
-nlohmann::ordered_json to_json(const Tally& tally) {
-  nlohmann::ordered_json json;
+io::Json to_json(const Tally& tally) {
+  io::Json json;
   json["passed"] = tally.passed;
   json["failed"] = tally.failures.size();
   json["skipped"] = tally.skipped;
   json["worst_error_over_bound"] = tally.worst;
-  json["failures"] = nlohmann::ordered_json::array();
+  json["failures"] = io::Json::array();
   for (const Failure& failure : tally.failures) {
     json["failures"].push_back(
         {{"case", failure.case_id}, {"target", failure.target}, {"reason", failure.reason}});
   }
-  json["skips"] = nlohmann::ordered_json::array();
+  json["skips"] = io::Json::array();
   for (const auto& [group, count] : tally.skips) {
     json["skips"].push_back({{"target", group.first}, {"cases", count}, {"reason", group.second}});
   }
@@ -118,14 +117,14 @@ nlohmann::ordered_json to_json(const Tally& tally) {
 std::string to_text(const Tally& tally) {
   std::string text;
   for (const Failure& failure : tally.failures) {
-    text += fmt::format("FAILED {} on {}\n  {}\n  tilewright verify --case {} --target {}\n",
-                        failure.case_id, failure.target, failure.reason, failure.case_id,
-                        failure.target);
+    text +=
+        formatted("FAILED {} on {}\n  {}\n  tilewright verify --case {} --target {}\n",
+                  failure.case_id, failure.target, failure.reason, failure.case_id, failure.target);
   }
   for (const auto& [group, count] : tally.skips) {
-    text += fmt::format("skipped {} cases on {}: {}\n", count, group.first, group.second);
+    text += formatted("skipped {} cases on {}: {}\n", count, group.first, group.second);
   }
-  return text + fmt::format(
+  return text + formatted(
                     "{} passed, {} failed, {} skipped; the worst error was {:.2f} of its "
                     "bound\n",
                     tally.passed, tally.failures.size(), tally.skipped, tally.worst);
@@ -156,14 +155,25 @@ int verify(const VerifyCommand& command) {
 
 }  // namespace
 
-Action declare_verify(CLI::App& app) {
+Action declare_verify(OptionList& list) {
   auto command = std::make_shared<VerifyCommand>();
-  app.add_flag("--all", command->all, "every case of the problem table; else every eighth");
-  app.add_option("--case", command->case_id, "one case, of the full product too")->type_name("ID");
-  app.add_option("--target", command->target, "one target, such as reference or cpu:avx2");
-  app.add_flag("--grad", command->grad, "forward and backward: compare every gradient");
-  app.add_flag("--json", command->json, "print counts, failures and skips as JSON");
-  app.footer(
+  list.add({.name = "--all",
+            .target = &command->all,
+            .meaning = "every case of the problem table; else every eighth"});
+  list.add({.name = "--case",
+            .target = &command->case_id,
+            .meaning = "one case, of the full product too",
+            .value_name = "ID"});
+  list.add({.name = "--target",
+            .target = &command->target,
+            .meaning = "one target, such as reference or cpu:avx2"});
+  list.add({.name = "--grad",
+            .target = &command->grad,
+            .meaning = "forward and backward: compare every gradient"});
+  list.add({.name = "--json",
+            .target = &command->json,
+            .meaning = "print counts, failures and skips as JSON"});
+  list.end_with(
       "The table covers every pair of: program, dtype, lengths, head dims, head groups, shared\n"
       "batch, strides, outputs and scale, on every kernel; docs/semantics.md states the rule.\n"
       "Examples:\n"

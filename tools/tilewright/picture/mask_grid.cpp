@@ -1,10 +1,9 @@
 #include "picture/mask_grid.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "analyse/tile_class.h"
+#include "base/formatted.h"
 
 namespace tilewright::cli {
 
@@ -16,7 +15,7 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 
 std::string cell_text(const MaskGrid& grid) {
   if (grid.q_cell == 1 && grid.kv_cell == 1) return "a cell is one pair";
-  return fmt::format("a cell is {} x {} tokens", grid.q_cell, grid.kv_cell);
+  return formatted("a cell is {} x {} tokens", grid.q_cell, grid.kv_cell);
 }
 
 MaskGrid make_mask_grid(const Program& program, const GridOptions& options) {

@@ -1,11 +1,11 @@
 #include "picture/png_picture.h"
 
-#include <fmt/format.h>
 #include <png.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/formatted.h"
 #include "io/output_file.h"
 #include "picture/canvas.h"
 #include "picture/layout.h"
@@ -33,9 +33,8 @@ class Painter {
   Canvas paint() {
     const MaskGrid& grid = picture_.grid;
     words(layout_.left, Layout::kMargin, picture_.title, 3);
-    words(layout_.left, layout_.top - 18,
-          fmt::format("key 0..{}; {}", grid.kv_len, cell_text(grid)));
-    const std::string query = fmt::format("query 0..{}", grid.q_len);
+    words(layout_.left, layout_.top - 18, formatted("key 0..{}; {}", grid.kv_len, cell_text(grid)));
+    const std::string query = formatted("query 0..{}", grid.q_len);
     const std::int64_t length = static_cast<std::int64_t>(query.size()) * (kGlyph + 1);
     canvas_.write({(layout_.left - 20) * kPixels, (layout_.top + length) * kPixels, 2, true}, query,
                   kInk);

@@ -1,10 +1,9 @@
 #include "picture/svg_picture.h"
 
-#include <fmt/format.h>
-
 #include <cctype>
 #include <iterator>
 
+#include "base/formatted.h"
 #include "picture/layout.h"
 #include "picture/legend.h"
 #include "picture/palette.h"
@@ -13,7 +12,7 @@ namespace tilewright::cli {
 
 namespace {
 
-std::string hex(Colour c) { return fmt::format("#{:02x}{:02x}{:02x}", c.red, c.green, c.blue); }
+std::string hex(Colour c) { return formatted("#{:02x}{:02x}{:02x}", c.red, c.green, c.blue); }
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -45,36 +44,35 @@ struct Text {
 };
 
 std::string text_element(const Text& place, const std::string& words) {
-  return fmt::format("<text x=\"{}\" y=\"{}\" {}>{}</text>\n", place.x, place.y, place.style,
-                     escaped(words));
+  return formatted("<text x=\"{}\" y=\"{}\" {}>{}</text>\n", place.x, place.y, place.style,
+                   escaped(words));
 }
 
 /// One path of a class: runs of equal cells, so that a file stays small.
 std::string class_path(const MaskGrid& grid, const Layout& layout, TileClass wanted) {
   std::string path;
-  auto out = std::back_inserter(path);
   for (std::int64_t row = 0; row < grid.rows; ++row) {
     for (std::int64_t column = 0; column < grid.columns;) {
       std::int64_t end = column;
       while (end < grid.columns && grid.at(row, end) == wanted) ++end;
       if (end > column) {
-        fmt::format_to(out, "M{} {}h{}v{}h-{}z", layout.left + column * layout.cell_width,
-                       layout.top + row * layout.cell_height, (end - column) * layout.cell_width,
-                       layout.cell_height, (end - column) * layout.cell_width);
+        path += formatted("M{} {}h{}v{}h-{}z", layout.left + column * layout.cell_width,
+                          layout.top + row * layout.cell_height, (end - column) * layout.cell_width,
+                          layout.cell_height, (end - column) * layout.cell_width);
       }
       column = std::max(end, column + 1);
     }
   }
   if (path.empty()) return {};
-  return fmt::format("<path fill=\"{}\" d=\"{}\"/>\n", hex(colour_of(wanted)), path);
+  return formatted("<path fill=\"{}\" d=\"{}\"/>\n", hex(colour_of(wanted)), path);
 }
 
 std::string legend(const Layout& layout) {
   std::string svg;
   std::int64_t x = layout.left;
   for (const LegendEntry& entry : kLegend) {
-    svg += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n", x,
-                       layout.legend_top() - 12, hex(colour_of(entry.tile_class)));
+    svg += formatted("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n", x,
+                     layout.legend_top() - 12, hex(colour_of(entry.tile_class)));
     svg += text_element({x + 20, layout.legend_top()}, entry.words);
     x += 190;
   }
@@ -86,15 +84,15 @@ std::string legend(const Layout& layout) {
 std::string svg_picture(const MaskPicture& picture) {
   const Layout layout = layout_of(picture);
   const MaskGrid& grid = picture.grid;
-  std::string svg = fmt::format(
+  std::string svg = formatted(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
       "viewBox=\"0 0 {0} {1}\" font-family=\"monospace\" font-size=\"13\" fill=\"{2}\">\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"{3}\"/>\n",
       layout.width, layout.height, hex(kInk), hex(kPaper));
   svg += text_element({layout.left, Layout::kMargin + 12, "font-size=\"16\""}, picture.title);
   svg += text_element({layout.left, layout.top - 10},
-                      fmt::format("key 0..{}; {}", grid.kv_len, cell_text(grid)));
-  svg += fmt::format(
+                      formatted("key 0..{}; {}", grid.kv_len, cell_text(grid)));
+  svg += formatted(
       "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"end\">query "
       "0..{}</text>\n",
       layout.left - 10, layout.top, grid.q_len);

@@ -1,9 +1,8 @@
 #include "picture/terminal_picture.h"
 
-#include <fmt/format.h>
-
 #include <iterator>
 
+#include "base/formatted.h"
 #include "picture/palette.h"
 
 namespace tilewright::cli {
@@ -14,11 +13,11 @@ constexpr const char* kReset = "\x1b[0m";
 constexpr const char* kUpperHalf = "\xe2\x96\x80";
 
 std::string foreground(Colour c) {
-  return fmt::format("\x1b[38;2;{};{};{}m", c.red, c.green, c.blue);
+  return formatted("\x1b[38;2;{};{};{}m", c.red, c.green, c.blue);
 }
 
 std::string background(Colour c) {
-  return fmt::format("\x1b[48;2;{};{};{}m", c.red, c.green, c.blue);
+  return formatted("\x1b[48;2;{};{};{}m", c.red, c.green, c.blue);
 }
 
 std::string coloured_line(const MaskGrid& grid, std::int64_t row) {
@@ -52,8 +51,8 @@ std::string plain_line(const MaskGrid& grid, std::int64_t row) {
 }
 
 std::string swatch(TileClass tile_class, const char* word, bool with_colours) {
-  if (!with_colours) return fmt::format("{} {}  ", letter(tile_class), word);
-  return fmt::format("{}  {} {}  ", background(colour_of(tile_class)), kReset, word);
+  if (!with_colours) return formatted("{} {}  ", letter(tile_class), word);
+  return formatted("{}  {} {}  ", background(colour_of(tile_class)), kReset, word);
 }
 
 }  // namespace
@@ -61,8 +60,8 @@ std::string swatch(TileClass tile_class, const char* word, bool with_colours) {
 std::string terminal_picture(const MaskPicture& picture, bool with_colours) {
   const MaskGrid& grid = picture.grid;
   std::string text = picture.title + "\n";
-  text += fmt::format("query 0..{} down, key 0..{} right; {}\n", grid.q_len, grid.kv_len,
-                      cell_text(grid));
+  text += formatted("query 0..{} down, key 0..{} right; {}\n", grid.q_len, grid.kv_len,
+                    cell_text(grid));
   for (std::int64_t row = 0; row < grid.rows; row += with_colours ? 2 : 1) {
     text += with_colours ? coloured_line(grid, row) : plain_line(grid, row);
   }
