@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -21,22 +22,34 @@ CHECKED = ("src", "tools", "kernels/cpu")
 LATEST_COMMITS = 20
 
 
-def compiled_files(build: Path) -> list[str]:
-    commands = json.loads((build / "compile_commands.json").read_text())
-    names = {os.path.relpath(entry["file"], ROOT) for entry in commands}
-    return [name for name in names if name.startswith(tuple(f"{folder}/" for folder in CHECKED))]
+def sources_of(file: Path) -> list[Path]:
+    """The file itself; the sources that CMake joined in it, where it did: they cost one parse of their headers."""
+    if file.parent.name != "Unity":
+        return [file]
+    return [Path(name) for name in re.findall(r'#include "(.*?)"', file.read_text())]
+
+
+def compiled_files(build: Path) -> dict[str, list[str]]:
+    """What the compiler is given, with the checked sources that each holds."""
+    found = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        sources = [os.path.relpath(source, ROOT) for source in sources_of(Path(entry["file"]))]
+        checked = [name for name in sources if name.startswith(tuple(f"{folder}/" for folder in CHECKED))]
+        if checked:
+            found[os.path.relpath(entry["file"], ROOT)] = checked
+    return found
 
 
 def output_of(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-def in_order(names: list[str]) -> list[str]:
+def in_order(files: dict[str, list[str]]) -> list[str]:
     git = ("git", "-C", str(ROOT))
     latest = set(output_of(*git, "log", "-n", str(LATEST_COMMITS), "--format=", "--name-only").split())
     head = output_of(*git, "rev-parse", "HEAD")
-    turn = {name: hashlib.sha256((head + name).encode()).hexdigest() for name in names}
-    return sorted(names, key=lambda name: (name not in latest, turn[name]))
+    turn = {name: hashlib.sha256((head + name).encode()).hexdigest() for name in files}
+    return sorted(files, key=lambda name: (latest.isdisjoint(files[name]), turn[name]))
 
 
 def included_files(build: Path) -> dict[str, list[Path]]:
