@@ -8,6 +8,8 @@ namespace tilewright::cli {
 
 namespace {
 
+constexpr const char* kInputGroup = "Inputs";
+
 std::optional<DType> wanted_dtype(const InputOptions& options) {
   if (options.dtype.empty()) return std::nullopt;
   return dtype_from_name(options.dtype);
@@ -63,81 +65,82 @@ TensorView one_input(const InputOptions& options, OpenFiles& files, const std::s
                .hint = "tilewright run --help has examples"});
 }
 
+void add_file_options(OptionList& list, InputOptions& options) {
+  list.add(
+      {.name = "--input",
+       .target = &options.file,
+       .meaning = "safetensors with query, key, value; mods may read its other tensors by name",
+       .value_name = "FILE",
+       .group = kInputGroup});
+  list.add({.name = "--query",
+            .target = &options.query,
+            .meaning = "[B, Hq, Q, E]",
+            .value_name = "FILE[:TENSOR]",
+            .group = kInputGroup});
+  list.add({.name = "--key",
+            .target = &options.key,
+            .meaning = "[B or 1, Hkv, KV, E]",
+            .value_name = "FILE[:TENSOR]",
+            .group = kInputGroup});
+  list.add({.name = "--value",
+            .target = &options.value,
+            .meaning = "[B or 1, Hkv, KV, Ev]",
+            .value_name = "FILE[:TENSOR]",
+            .group = kInputGroup});
+  list.add({.name = "--random",
+            .target = &options.random,
+            .meaning = "standard normal tensors of the sizes below",
+            .group = kInputGroup});
+}
+
 }  // namespace
 
 void add_input_options(OptionList& list, InputOptions& options, bool with_files) {
-  const std::string group = "Inputs";
-  if (with_files) {
-    list.add(
-        {.name = "--input",
-         .target = &options.file,
-         .meaning = "safetensors with query, key, value; mods may read its other tensors by name",
-         .value_name = "FILE",
-         .group = group});
-    list.add({.name = "--query",
-              .target = &options.query,
-              .meaning = "[B, Hq, Q, E]",
-              .value_name = "FILE[:TENSOR]",
-              .group = group});
-    list.add({.name = "--key",
-              .target = &options.key,
-              .meaning = "[B or 1, Hkv, KV, E]",
-              .value_name = "FILE[:TENSOR]",
-              .group = group});
-    list.add({.name = "--value",
-              .target = &options.value,
-              .meaning = "[B or 1, Hkv, KV, Ev]",
-              .value_name = "FILE[:TENSOR]",
-              .group = group});
-    list.add({.name = "--random",
-              .target = &options.random,
-              .meaning = "standard normal tensors of the sizes below",
-              .group = group});
-  }
+  if (with_files) add_file_options(list, options);
   list.add({.name = "--batch",
             .target = &options.batch,
             .meaning = "batch entries",
-            .group = group,
+            .group = kInputGroup,
             .range = kAnyLength});
   list.add({.name = "--heads",
             .target = &options.heads,
             .meaning = "query heads",
-            .group = group,
+            .group = kInputGroup,
             .range = kAnyLength});
   list.add({.name = "--kv-heads",
             .target = &options.kv_heads,
             .meaning = "key and value heads; 0: as many as query heads",
-            .group = group,
+            .group = kInputGroup,
             .range = kAnyLength});
   list.add({.name = "--q",
             .target = &options.q_len,
             .meaning = "query tokens",
-            .group = group,
+            .group = kInputGroup,
             .range = kAnyLength});
   list.add({.name = "--kv",
             .target = &options.kv_len,
             .meaning = "key tokens; 0: as many as query tokens",
-            .group = group,
+            .group = kInputGroup,
             .range = kAnyLength});
   list.add({.name = "--dim",
             .target = &options.head_dim,
             .meaning = "head dim E",
-            .group = group,
+            .group = kInputGroup,
             .range = kAnyLength});
   list.add({.name = "--value-dim",
             .target = &options.value_dim,
             .meaning = "value dim Ev; 0: E",
-            .group = group,
+            .group = kInputGroup,
             .range = kAnyLength});
   list.add({.name = "--dtype",
             .target = &options.dtype,
             .meaning = "dtype; tensors from files are converted to it",
-            .group = group,
+            .group = kInputGroup,
             .choices = {"f64", "f32", "f16", "bf16"}});
   list.add({.name = "--seed",
             .target = &options.seed,
             .meaning = "seed of random tensors",
-            .group = group});
+            .group = kInputGroup});
 }
 
 LoadedInputs load_inputs(const InputOptions& options, OpenFiles& files) {

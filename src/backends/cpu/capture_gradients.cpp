@@ -76,7 +76,8 @@ std::vector<CaptureSharing> capture_sharing(const BackwardCall& call,
   const ir::Program& program = *call.derivative->program;
   std::vector<CaptureSharing> all;
   for (const CaptureTarget& target : call.captures) {
-    // A tensor is separated by what every load has on the same axis: bias[q][kv] and bias[kv][q] meet.
+    // A tensor is separated by what every load has on the same axis: bias[q][kv] and bias[kv][q]
+    // meet.
     std::uint32_t batch_axes = ~std::uint32_t{0};
     std::uint32_t head_axes = batch_axes;
     std::uint32_t key_axes = batch_axes;
