@@ -6,31 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 
 namespace tilewright::cpu {
-
-namespace {
-
-/// oneTBB orders what the caller wrote before the items, and the items before what the caller reads
-/// after them; a race detector cannot see that inside a library that it did not instrument. These
-/// two atomics state the same order in our own code.
-class Handover {
- public:
-  void give() noexcept { given_.store(true, std::memory_order_release); }
-  void run(const std::function<void(std::int64_t)>& body, std::int64_t item) {
-    given_.load(std::memory_order_acquire);
-    body(item);
-    done_.fetch_add(1, std::memory_order_release);
-  }
-  void take() const noexcept { done_.load(std::memory_order_acquire); }
-
- private:
-  std::atomic<bool> given_{false};
-  std::atomic<std::int64_t> done_{0};
-};
-
-}  // namespace
 
 struct WorkerPool::Arena {
   // Asking oneTBB for more threads than it may run makes it print a warning.
@@ -50,8 +27,6 @@ void WorkerPool::run(std::int64_t count, const HostServices& host,
     for (std::int64_t i = 0; i < count; ++i) body(i);
     return;
   }
-  Handover handover;
-  handover.give();
   // Isolation keeps a waiting caller from picking up a task of another call, whose scratch it would
   // clobber.
   arena_->arena.execute([&] {
@@ -59,12 +34,11 @@ void WorkerPool::run(std::int64_t count, const HostServices& host,
       tbb::parallel_for(
           tbb::blocked_range<std::int64_t>(0, count, 1),
           [&](const tbb::blocked_range<std::int64_t>& range) {
-            for (std::int64_t i = range.begin(); i != range.end(); ++i) handover.run(body, i);
+            for (std::int64_t i = range.begin(); i != range.end(); ++i) body(i);
           },
           tbb::simple_partitioner());
     });
   });
-  handover.take();
 }
 
 }  // namespace tilewright::cpu
