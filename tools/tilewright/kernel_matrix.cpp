@@ -2,6 +2,7 @@
 
 #include "backends/cpu/microkernels.h"
 #include "base/formatted.h"
+#include "cuda_kernel_rows.h"
 
 namespace tilewright::cli {
 
@@ -45,6 +46,7 @@ std::string kernel_matrix() {
                       needs(kernel->isa), sources_of(*kernel), name(kernel->compute),
                       name(kernel->accumulator), cpu::kMaxHeadDim);
   }
+  text += cuda_kernel_rows();
   return text + "| `reference` | any CPU | f64, f32, f16, bf16 | f64 | f64 | any |\n";
 }
 
