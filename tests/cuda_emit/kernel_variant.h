@@ -12,7 +12,8 @@ namespace tilewright::test {
 
 /// A kernel as a line of kernel_variants.txt names it.
 struct VariantLine {
-  /// "long", "short": Hopper rows; "portable", "any_layout", "lists", "decode"; of backward the tile.
+  /// Forward: "long" and "short" (Hopper rows), "portable", "any_layout", "lists" or "decode".
+  /// Backward: the tile of the row.
   std::string demand;
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;

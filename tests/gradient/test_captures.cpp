@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/every_subscript.h"
 #include "support/backward.h"
+#include "support/every_subscript.h"
 #include "support/targets.h"
 
 namespace tilewright::cases {

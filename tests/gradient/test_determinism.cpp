@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "engine/calls.h"
-#include "support/every_subscript.h"
 #include "support/backward.h"
 #include "support/comparison.h"
+#include "support/every_subscript.h"
 
 namespace tilewright::cases {
 namespace {

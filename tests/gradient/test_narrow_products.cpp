@@ -5,10 +5,10 @@
 #include "backends/cpu/backward_kernel.h"
 #include "backends/cpu/gradient_interpreter.h"
 #include "backends/cpu/turn_tile.h"
-#include "support/every_subscript.h"
 #include "gradient/narrow_kernel.h"
 #include "ir/program.h"
 #include "support/backward.h"
+#include "support/every_subscript.h"
 #include "support/targets.h"
 
 namespace tilewright::cases {
