@@ -23,24 +23,24 @@ class Json {
   struct Member;
   using Members = std::vector<Member>;
 
-  Json() noexcept = default;
+  Json() noexcept;
   template <std::same_as<bool> T>
-  Json(T truth) : value_(truth) {}
+  Json(T truth);
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Json(T number) : value_(static_cast<std::int64_t>(number)) {}
-  Json(double number) : value_(number) {}
-  Json(std::string text) : value_(std::move(text)) {}
-  Json(std::string_view text) : value_(std::string(text)) {}
-  Json(const char* text) : value_(std::string(text)) {}
+  Json(T number);
+  Json(double number);
+  Json(std::string text);
+  Json(std::string_view text);
+  Json(const char* text);
   template <class T>
     requires std::constructible_from<Json, const T&>
-  Json(const std::vector<T>& list) : value_(Elements(list.begin(), list.end())) {}
+  Json(const std::vector<T>& list);
   Json(std::initializer_list<Json> list);
-  explicit Json(Elements&& elements) : value_(std::move(elements)) {}
+  explicit Json(Elements&& elements);
   explicit Json(Members&& members);
 
-  static Json array() { return Json(Elements()); }
+  static Json array();
   static Json object();
 
   /// Absent for malformed text: syntax, a name given twice in one object, more than 64 levels.
@@ -94,7 +94,24 @@ struct Json::Member {
   Json value;
 };
 
+// Constructors may destroy what they hold, which takes the whole of Member.
+inline Json::Json() noexcept = default;
+template <std::same_as<bool> T>
+Json::Json(T truth) : value_(truth) {}
+template <std::integral T>
+  requires(!std::same_as<T, bool>)
+Json::Json(T number) : value_(static_cast<std::int64_t>(number)) {}
+inline Json::Json(double number) : value_(number) {}
+inline Json::Json(std::string text) : value_(std::move(text)) {}
+inline Json::Json(std::string_view text) : value_(std::string(text)) {}
+inline Json::Json(const char* text) : value_(std::string(text)) {}
+template <class T>
+  requires std::constructible_from<Json, const T&>
+Json::Json(const std::vector<T>& list) : value_(Elements(list.begin(), list.end())) {}
+inline Json::Json(Elements&& elements) : value_(std::move(elements)) {}
 inline Json::Json(Members&& members) : value_(std::move(members)) {}
+
+inline Json Json::array() { return Json(Elements()); }
 inline Json Json::object() { return Json(Members()); }
 
 }  // namespace tilewright::io
