@@ -66,8 +66,6 @@ struct PassTile {
   void* row_sum = nullptr;
   void* row_alpha = nullptr;
   void* column_scratch = nullptr;  ///< column_scratch_bytes of the pass, aligned to 64
-  /// Not 0: column_scratch holds what a run of the same pass on the same columns left there.
-  std::int64_t columns_ready = 0;
   PassFault* fault = nullptr;
 };
 

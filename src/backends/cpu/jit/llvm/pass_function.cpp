@@ -85,9 +85,7 @@ void PassFunction::emit_tile_scope() {
   mask_.emit_scalars(Scope::kTile);
   score_.emit_scalars(Scope::kTile);
   scratch_bytes_per_column_ = score_.assign_slots(mask_.assign_slots(0));
-  if (!has_columns()) return;
-  Value* ready = tile_field(offsetof(PassTile, columns_ready), b_.getInt64Ty());
-  emit_if(b_, b_.CreateIsNull(ready), nullptr, [&] { emit_columns(); });
+  if (has_columns()) emit_columns();
 }
 
 void PassFunction::emit_columns() {
