@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,9 @@ namespace tilewright::cuda {
 
 namespace {
 
-plan::KernelRow plan_row(const Candidate& candidate, const Problem& problem) {
+/// Of the forward's candidates and of the backward's, whose rows name their tiles differently.
+template <class AnyCandidate>
+plan::KernelRow plan_row(const AnyCandidate& candidate, const Problem& problem) {
   plan::KernelRow row;
   row.name = candidate.row.name;
   row.dtypes = {problem.query_dtype};
@@ -33,8 +36,13 @@ plan::KernelRow plan_row(const Candidate& candidate, const Problem& problem) {
   row.max_head_dim = std::max(problem.head_dim, problem.value_dim);
   row.unavailable = candidate.rejection;
   row.fast = candidate.fast;
-  row.q_tile_rows = candidate.row.q_rows;
-  row.kv_tile_tokens = candidate.row.kv_rows;
+  if constexpr (std::is_same_v<AnyCandidate, BackwardCandidate>) {
+    row.q_tile_rows = candidate.row.query_tile;
+    row.kv_tile_tokens = candidate.row.key_tile;
+  } else {
+    row.q_tile_rows = candidate.row.q_rows;
+    row.kv_tile_tokens = candidate.row.kv_rows;
+  }
   row.alignment_bytes = candidate.row.family == Family::kHopper ? 16 : candidate.row.copy_bytes;
   return row;
 }
@@ -58,20 +66,6 @@ std::string row_line(const DeviceFacts& device, DType dtype, std::int64_t dim) {
        candidates({.program = none, .facts = facts, .problem = problem, .device = device}))
     if (candidate.rejection.empty()) return line + candidate.row.name;
   return line + "not served";
-}
-
-plan::KernelRow plan_row(const BackwardCandidate& candidate, const Problem& problem) {
-  plan::KernelRow row;
-  row.name = candidate.row.name;
-  row.dtypes = {problem.query_dtype};
-  row.min_head_dim = 0;
-  row.max_head_dim = std::max(problem.head_dim, problem.value_dim);
-  row.unavailable = candidate.rejection;
-  row.fast = candidate.fast;
-  row.q_tile_rows = candidate.row.query_tile;
-  row.kv_tile_tokens = candidate.row.key_tile;
-  row.alignment_bytes = candidate.row.family == Family::kHopper ? 16 : candidate.row.copy_bytes;
-  return row;
 }
 
 std::vector<std::string> capture_names(const ir::Program& program) {
