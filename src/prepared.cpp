@@ -13,8 +13,6 @@ namespace tilewright {
 
 namespace {
 
-constexpr std::size_t kMemos = 32;
-
 bool reads_tables(const ir::Program& program) {
   for (const ir::Node& node : program.nodes()) {
     const bool table = node.op == ir::Op::kLoad && node.type != ir::Type::kFloat;
@@ -191,98 +189,6 @@ Prepared::Resolved Prepared::resolve(const Program& program, const Problem& prob
     last_ = std::move(last);
   }
   return resolved;
-}
-
-Digest Prepared::memo_key(const Program& program, const Problem& problem,
-                          std::int64_t q_block) const {
-  DigestWriter writer;
-  writer.integer(q_block);
-  for (const ir::NumberValue& number : program.bindings().numbers)
-    writer.real(number.real).integer(number.integer);
-  for (std::int64_t value : {problem.batch, problem.query_heads, problem.q_len, problem.kv_len,
-                             problem.q_base, problem.kv_base})
-    writer.integer(value);
-  for (const TensorView& view : program.bindings().captures)
-    for (std::size_t axis = 0; axis < view.rank(); ++axis)
-      writer.integer(view.shape[axis]).integer(view.strides[axis]);
-  return writer.finish();
-}
-
-Prepared::Memo Prepared::recall(const Digest& key) {
-  const std::lock_guard lock(mutex_);
-  const auto found = memos_.find(key);
-  return found == memos_.end() ? Memo{} : found->second;
-}
-
-void Prepared::remember(const Digest& key, const Memo& memo) {
-  const std::lock_guard lock(mutex_);
-  if (memos_.size() >= kMemos) memos_.clear();
-  Memo& kept = memos_[key];
-  if (memo.facts) kept.facts = memo.facts;
-  if (memo.variant) kept.variant = memo.variant;
-  if (memo.map) kept.map = memo.map;
-}
-
-analyse::BindingFacts Prepared::binding_facts(const Program& program, const Problem& problem) {
-  if (!has_integers_ && !has_faults_)
-    return {.fits_int32 = true,
-            .subscripts_in_range = true,
-            .divisors_nonzero = true,
-            .score_low = {},
-            .score_high = {},
-            .reasons = {}};
-  if (tables_decide_)
-    return analyse::binding_facts(program.structure(), program.bindings(), problem);
-  const Digest key = memo_key(program, problem);
-  if (Memo memo = recall(key); memo.facts) return *memo.facts;
-  const analyse::BindingFacts facts =
-      analyse::binding_facts(program.structure(), program.bindings(), problem);
-  remember(key, {.facts = facts, .variant = variant(facts), .map = nullptr});
-  return facts;
-}
-
-backends::Variant Prepared::variant_of(const Program& program, const Problem& problem) {
-  if (tables_decide_ || (!has_integers_ && !has_faults_))
-    return variant(binding_facts(program, problem));
-  {
-    const Digest key = memo_key(program, problem);
-    const std::lock_guard lock(mutex_);
-    const auto found = memos_.find(key);
-    if (found != memos_.end() && found->second.variant) return *found->second.variant;
-  }
-  return variant(binding_facts(program, problem));
-}
-
-backends::Variant Prepared::variant(const analyse::BindingFacts& facts) const {
-  const bool checked = has_faults_ && !(facts.subscripts_in_range && facts.divisors_nonzero);
-  return {.fits_int32 = !has_integers_ || facts.fits_int32,
-          .checked = checked,
-          .reports = checked && !on_host_ && core_->options.checked,
-          .fast_functions = !on_host_ && core_->options.fast_functions};
-}
-
-bool Prepared::always_fits_int32(const Program& program, const Problem& problem) const {
-  const std::int64_t limit = backend_->extent_limit();
-  if (limit == 0 || !program.structure().numbers().empty()) return !has_integers_;
-  Problem largest = problem;
-  largest.batch = largest.query_heads = largest.q_len = largest.kv_len = limit - 1;
-  return analyse::binding_facts(program.structure(), program.bindings(), largest).fits_int32;
-}
-
-std::vector<backends::Variant> Prepared::reachable_variants(const Program& program,
-                                                            const Problem& problem) const {
-  const bool always_narrow = always_fits_int32(program, problem);
-  std::vector<backends::Variant> variants;
-  for (const bool fits_int32 : {true, false}) {
-    for (const bool checked : {false, true}) {
-      if ((!fits_int32 && always_narrow) || (checked && !has_faults_)) continue;
-      variants.push_back({.fits_int32 = fits_int32,
-                          .checked = checked,
-                          .reports = checked && !on_host_ && core_->options.checked,
-                          .fast_functions = !on_host_ && core_->options.fast_functions});
-    }
-  }
-  return variants;
 }
 
 backends::EmitRequest Prepared::request(const Program& program, const Problem& problem,
