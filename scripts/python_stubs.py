@@ -10,8 +10,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STUBS = ROOT / "python/tilewright/_core"
-# Methods that the package's Python half gives the handles: those of 0-d tensors.
-METHODS = "class Value:\n    def __getattr__(self, name: str) -> Any: ...\n\n"
+# What the generator does not see: the version, and what the package's Python half gives the handles.
+ADDED = {
+    "class View:\n": "__version__: str\n\n\nclass View:\n",
+    "class Value:\n": "class Value:\n    __torch_function__: Any\n\n    def __getattr__(self, name: str) -> Any: ...\n\n",
+    "class BlockLists:\n": "class BlockLists:\n    kept: Any\n\n",
+}
 
 
 def fresh(folder: Path) -> dict[str, str]:
@@ -25,7 +29,9 @@ def fresh(folder: Path) -> dict[str, str]:
     subprocess.run([*map(str, command), "-r", "-O", str(folder / "stubs")], check=True, cwd=folder)
     stubs = {file.name: file.read_text() for file in (folder / "stubs/_core").glob("*.pyi")}
     main = stubs["__init__.pyi"]
-    stubs["__init__.pyi"] = "from typing import Any\n" + main.replace("class Value:\n", METHODS)
+    for line, more in ADDED.items():
+        main = main.replace(line, more, 1)
+    stubs["__init__.pyi"] = "from typing import Any\n" + main
     return stubs
 
 

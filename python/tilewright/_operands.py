@@ -111,7 +111,7 @@ def _on_the_host(tensor: Any) -> bool:
     """Whether this is a scalar in host memory beside a call on another device: a number of the call."""
     if not is_torch(tensor) or tensor.dim() != 0 or tensor.device.type != "cpu":
         return False
-    device = _core.trace_device()
+    device: Any = _core.trace_device()
     return device is not None and device.type != "cpu" and not tensor.requires_grad
 
 

@@ -32,7 +32,7 @@ class Traced:
 
 def on_host(program: _core.Program) -> _core.Program:
     """The same program over host copies of what it captured on a GPU: masks are read on the host."""
-    owners = [getattr(owner, "owner", owner) for owner in program.owners]
+    owners: list[Any] = [getattr(owner, "owner", owner) for owner in program.owners]
     if not any(is_torch(t) and t.device.type != "cpu" for t in owners):
         return program
     copies = [t.detach().cpu() if is_torch(t) else t for t in owners]

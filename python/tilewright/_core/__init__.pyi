@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from tilewright._core import masks as masks, scores as scores
 
 
+__version__: str
+
+
 class View:
     @property
     def shape(self) -> tuple: ...
@@ -38,6 +41,8 @@ class Number:
     def value(self) -> object: ...
 
 class Value:
+    __torch_function__: Any
+
     def __getattr__(self, name: str) -> Any: ...
 
     def __hash__(self, /):
@@ -235,6 +240,8 @@ def forget_meanings() -> None: ...
 def inline_mask(program: Program, views: Mapping[str, object], symbols: tuple) -> object: ...
 
 class BlockLists:
+    kept: Any
+
     def __init__(self, arg0: tuple, arg1: tuple, arg2: tuple, /) -> None: ...
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,6 +17,16 @@ class Call:
         "captures", "deterministic", "engine", "list_sizes", "lists", "made_lists", "max_scores",
         "program", "scale", "stream",
     )  # fmt: skip
+    program: Any
+    captures: Sequence[Any]
+    engine: Any
+    lists: Sequence[torch.Tensor]
+    list_sizes: Sequence[int]
+    made_lists: Any
+    scale: float | None
+    max_scores: bool
+    stream: int | None
+    deterministic: bool
 
 
 class Attention(torch.autograd.Function):

@@ -16,7 +16,7 @@ def block_pair(size: int | tuple[int, int]) -> tuple[int, int]:
     return (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))
 
 
-def dense_from_lists(counts: torch.Tensor, indices: torch.Tensor, columns: int) -> torch.Tensor:
+def dense_from_lists(counts: torch.Tensor, indices: Any, columns: int) -> torch.Tensor:
     """0/1 of every block, int32 [..., rows, columns]. Entries past a count are never read."""
     valid = torch.arange(indices.shape[-1], device=indices.device) < counts[..., None]
     target = torch.where(valid, indices.long(), columns)
@@ -53,7 +53,7 @@ def lists_of_mask(mask: Any) -> dict[str, Any]:
         for counts, indices in (lists[:2], lists[2:])
     )
     if mask._separate_full:
-        made_lists = [*lists_from_dense(partial), *lists_from_dense(full)]
+        made_lists: list[Any] = [*lists_from_dense(partial), *lists_from_dense(full)]
     else:
         made_lists = [*lists_from_dense(partial | full), None, None]
     return {n: None if t is None else t.to(mask.device) for n, t in zip(_KV_LISTS, made_lists)}

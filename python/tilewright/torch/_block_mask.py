@@ -26,7 +26,9 @@ _LISTS = (
 )  # fmt: skip
 
 try:
-    from torch.nn.attention.flex_attention import BlockMask as _TorchBlockMask
+    from torch.nn.attention import flex_attention as _theirs
+
+    _TorchBlockMask: Any = _theirs.BlockMask
 except ImportError:
     _TorchBlockMask = object
 
@@ -50,8 +52,13 @@ def _field(name: str) -> property:
     return property(get, put)
 
 
-class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
+class BlockMask(_TorchBlockMask):
     """Which blocks of a [B, H, Q_LEN, KV_LEN] mask are empty, partial or full."""
+
+    _fields: dict[str, Any]
+    _batch_dims: tuple[int, ...]
+    _broadcast: tuple[bool, ...]
+    dq_kv_order_spt: Any
 
     for _name in _LISTS:
         locals()[_name] = _field(_name)
@@ -62,7 +69,7 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
         q_indices: Any = None, full_q_num_blocks: Any = None, full_q_indices: Any = None,
         BLOCK_SIZE: Any = (DEFAULT_BLOCK, DEFAULT_BLOCK), mask_mod: Any = noop_mask, *,
         dq_write_order: Any = None, dq_write_order_full: Any = None, dq_kv_order: Any = None,
-        dq_kv_order_spt: bool | None = None,
+        dq_kv_order_spt: Any = None,
     ):  # fmt: skip
         if kv_num_blocks is None:
             raise AssertionError("kv_num_blocks must be provided")
@@ -94,11 +101,11 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
         self.BLOCK_SIZE = block
         self._mask_mod = mask_mod
         self._device = indexed(torch.device(device))
-        self._fields: dict[str, Any] = {}
+        self._fields = {}
         self._lists_decide = False
         self._separate_full = True
         self._transpose = True
-        self._batch_dims: tuple[int, ...] = (1, 1)
+        self._batch_dims = (1, 1)
         self._broadcast = (False, False)
         self.dq_kv_order_spt = None
 
@@ -178,7 +185,8 @@ class BlockMask(_TorchBlockMask):  # type: ignore[misc, valid-type]
         )
 
     def _grid(self) -> tuple[int, int]:
-        return tuple(-(-n // block) for n, block in zip(self.seq_lengths, self.BLOCK_SIZE))
+        rows, columns = (-(-n // block) for n, block in zip(self.seq_lengths, self.BLOCK_SIZE))
+        return rows, columns
 
     def traced(self) -> Traced:
         return trace(None, self._mask_mod, device=self._device)

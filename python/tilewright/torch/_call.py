@@ -34,18 +34,18 @@ def autocast(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
     if not torch.is_autocast_enabled(device):
         return query, key, value
     dtype = torch.get_autocast_dtype(device)
-    return tuple(  # type: ignore[return-value]
+    return tuple(
         t.to(dtype) if t.is_floating_point() and t.dtype != torch.float64 else t
         for t in (query, key, value)
     )
 
 
-def _are_plain(tensors: tuple[Any, ...]) -> bool:
+def _look_plain(tensors: tuple[Any, ...]) -> bool:
     return all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in tensors)
 
 
-if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
-    _are_plain = _core.are_plain_tensors  # noqa: F811  the same, compiled
+_compiled = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
+_are_plain = _core.are_plain_tensors if _compiled else _look_plain
 
 
 def watched() -> bool:

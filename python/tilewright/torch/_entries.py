@@ -16,7 +16,7 @@ def _refuse_dropout(p: float) -> None:
         raise UnsupportedError("dropout is not supported", "dropout_p", "0.0", str(p))
 
 
-def _band(shift: Any, window: tuple[int, int], causal: bool) -> Any:
+def _band(shift: Any, window: tuple[int, ...], causal: bool) -> Any:
     """Keys of a window around each query, queries aligned to the last key: `shift(b, q)` is how far
     the aligned position lies behind q."""
     left, right = window

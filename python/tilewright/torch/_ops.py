@@ -46,7 +46,7 @@ def _statistic(query: torch.Tensor, wanted: bool) -> torch.Tensor:
 
 def _empty_outputs(query: Any, value: Any, lse: bool, max_scores: bool) -> tuple[Any, Any, Any]:
     out = empty_output(query, value.shape[3])
-    return out, *(_statistic(query, wanted) for wanted in (lse, max_scores))
+    return out, _statistic(query, lse), _statistic(query, max_scores)
 
 
 def _numbers_from(reals: Any, real_tensors: Any) -> list[float]:
@@ -61,7 +61,9 @@ def _forward(
     made_lists = block_lists(lists, list_sizes)
     engine = _engine.engine(require_fast)
     made = run_forward(bound, (query, key, value), scale, made_lists, (lse, max_scores), engine)
-    return tuple(_statistic(query, False) if t is None else t for t in made)
+    out, *statistics = made
+    lse, max_scores = (_statistic(query, False) if t is None else t for t in statistics)
+    return out, lse, max_scores
 
 
 def _forward_fake(

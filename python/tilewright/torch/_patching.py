@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _block_mask, _flex, _masks
 
-_NAMES = {
+_NAMES: dict[str, Any] = {
     "flex_attention": _flex.flex_attention,
     "create_block_mask": _masks.create_block_mask,
     "create_mask": _masks.create_mask,

@@ -41,7 +41,7 @@ def block_lists(lists: Any, sizes: Any) -> Any:
     if not lists:
         return None
     names = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
-    views = [torch_view(tensor, name) for tensor, name in zip(lists, names)]
+    views: list[Any] = [torch_view(tensor, name) for tensor, name in zip(lists, names)]
     views += [None] * (4 - len(views))
     made = _core.BlockLists(tuple(map(int, sizes[:2])), tuple(map(int, sizes[2:])), tuple(views))
     made.kept = views
