@@ -13,7 +13,7 @@ namespace tilewright::python {
 namespace {
 
 /// query, key, value, out, lse, d_out, d_lse or None.
-BackwardInputs inputs_from(const nb::tuple& operands, OperandViews& views) {
+BackwardInputs gradient_inputs_from(const nb::tuple& operands, OperandViews& views) {
   return {.query = views.required(operands[0], "query"),
           .key = views.required(operands[1], "key"),
           .value = views.required(operands[2], "value"),
@@ -24,7 +24,7 @@ BackwardInputs inputs_from(const nb::tuple& operands, OperandViews& views) {
 }
 
 /// d_query, d_key, d_value, each or None, and a mapping of captured gradients by name.
-BackwardOutputs outputs_from(const nb::tuple& operands, OperandViews& views) {
+BackwardOutputs gradient_outputs_from(const nb::tuple& operands, OperandViews& views) {
   BackwardOutputs outputs{.d_query = views.optional(operands[0], "d_query"),
                           .d_key = views.optional(operands[1], "d_key"),
                           .d_value = views.optional(operands[2], "d_value"),
@@ -37,8 +37,8 @@ BackwardOutputs outputs_from(const nb::tuple& operands, OperandViews& views) {
 nb::tuple run_backward(Engine& self, const OwnedProgram& program, const nb::tuple& inputs,
                        const nb::tuple& outputs, const nb::tuple& options) {
   OperandViews views;
-  const BackwardInputs given = inputs_from(inputs, views);
-  const BackwardOutputs wanted = outputs_from(outputs, views);
+  const BackwardInputs given = gradient_inputs_from(inputs, views);
+  const BackwardOutputs wanted = gradient_outputs_from(outputs, views);
   const CallOptions chosen = call_options_from(options, inputs[0], given.query);
   CallReport report;
   {

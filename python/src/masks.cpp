@@ -20,7 +20,7 @@ struct OwnedMap {
   std::vector<nb::object> owners;
 };
 
-MaskMapOptions options_from(const nb::dict& fields) {
+MaskMapOptions map_options_from(const nb::dict& fields) {
   MaskMapOptions options;
   const auto read = [&](const char* name, std::int64_t& field) {
     if (fields.contains(name)) field = nb::cast<std::int64_t>(fields[name]);
@@ -41,7 +41,7 @@ MaskMapOptions options_from(const nb::dict& fields) {
 }
 
 OwnedMap build(const OwnedProgram& program, const nb::dict& fields) {
-  const MaskMapOptions options = options_from(fields);
+  const MaskMapOptions options = map_options_from(fields);
   std::vector<nb::object> owners = program.owners;
   const auto built = [&] {
     const nb::gil_scoped_release released;

@@ -41,7 +41,7 @@ nb::object imported_torch() {
 /// Whether the tensor's values are the negative of what its memory holds.
 bool is_lazily_negative(PyObject* tensor) {
   static PyObject* name = PyUnicode_InternFromString("is_neg");
-  const nb::object answer = nb::steal(PyObject_CallMethodNoArgs(tensor, name));
+  const nb::object answer = nb::steal(PyObject_CallMethodObjArgs(tensor, name, nullptr));
   if (!answer.is_valid()) throw nb::python_error();
   return answer.is(Py_True);
 }

@@ -26,9 +26,13 @@ def dense_numpy(query, key, value, *, score=None, mask=None, scale=None, dtype=n
     return out, np.where(total[..., 0] == 0, -np.inf, lse), top[..., 0]
 
 
+def on_host(x):
+    return np.asarray(x.cpu() if hasattr(x, "cpu") else x, dtype=np.float64)
+
+
 def assert_close(got, want, ref, dtype="float32", factor=1.0):
     """R-tolerance: `want` is the fp64 meaning, `ref` a plain computation in the input dtype."""
-    got, want, ref = (np.asarray(x, dtype=np.float64) for x in (got, want, ref))
+    got, want, ref = (on_host(x) for x in (got, want, ref))
     assert got.shape == want.shape
     assert not np.isnan(got).any()
     eps = EPS[dtype] * factor
@@ -40,7 +44,7 @@ def assert_close(got, want, ref, dtype="float32", factor=1.0):
 
 
 def assert_stats(got, want, dtype="float32"):
-    got, want = np.asarray(got, dtype=np.float64), np.asarray(want, dtype=np.float64)
+    got, want = on_host(got), on_host(want)
     infinite = np.isinf(want)
     assert (got[infinite] == want[infinite]).all()
     bound = (1e-11 if dtype == "float64" else 1e-5) * np.maximum(1, np.abs(want[~infinite]))

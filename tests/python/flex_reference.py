@@ -2,6 +2,7 @@
 
 import torch
 from dense import EPS, assert_close, assert_stats
+from devices import DEVICE
 
 from tilewright.torch import AuxRequest, create_block_mask, flex_attention
 
@@ -75,7 +76,7 @@ def check(q, k, v, score=None, mask=None, *, scale=None, block=None, batch_mask=
     block_mask = None
     if block is not None:
         B, H = batch_mask or (None, None)
-        block_mask = create_block_mask(mask, B, H, q.size(-2), k.size(-2), device="cpu", BLOCK_SIZE=block)
+        block_mask = create_block_mask(mask, B, H, q.size(-2), k.size(-2), device=DEVICE, BLOCK_SIZE=block)
         assert block_mask.kv_num_blocks is not None
     found = []
     ours = lambda *t: _ours(*t, score, None if block else mask, scale, block_mask)  # noqa: E731

@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 from dense_torch import dense, gradients, operands, same
+from devices import DEVICE, LEARNING, generator
 
 import tilewright as tw
 from tilewright.torch import AuxRequest, flash_attn_func, flash_attn_varlen_func, flex_attention
@@ -49,7 +50,7 @@ def test_C014_lazy_rescaling_of_masked_tiles():
 
 @pytest.mark.parametrize("lengths", [(63, 64), (64, 50), (100, 77)])
 def test_C019_C021_lengths_of_any_size(lengths):
-    table = torch.rand(lengths, generator=torch.Generator().manual_seed(4)) > 0.5
+    table = torch.rand(lengths, generator=generator(4)) > 0.5
     table[3] = False
     check(operands(H=4, S=lengths[0], KV=lengths[1]), None, lambda b, h, i, j: table[i, j])
 
@@ -98,7 +99,7 @@ def test_C087_expanded_gradients():
 
 
 def test_C089_views_of_one_buffer():
-    packed = torch.randn(2, 30, 3 * 4 * 8, dtype=torch.float64, requires_grad=True)
+    packed = torch.randn(2, 30, 3 * 4 * 8, dtype=LEARNING, requires_grad=True)
     split = lambda: tuple(t.reshape(2, 30, 4, 8).transpose(1, 2) for t in packed.split(32, -1))  # noqa: E731
     (a,) = torch.autograd.grad(flex_attention(*split(), mask_mod=CAUSAL).square().sum(), packed)
     (b,) = torch.autograd.grad(dense(*split(), None, CAUSAL)[0].square().sum(), packed)
@@ -106,7 +107,7 @@ def test_C089_views_of_one_buffer():
 
 
 def test_C091_one_tensor_three_times():
-    x = torch.randn(1, 2, 30, 8, dtype=torch.float64, requires_grad=True)
+    x = torch.randn(1, 2, 30, 8, dtype=LEARNING, requires_grad=True)
     (a,) = torch.autograd.grad(flex_attention(x, x, x).sum(), x)
     clones = [x.detach().clone().requires_grad_() for _ in range(3)]
     same(a, sum(gradients(flex_attention(*clones), clones)))
@@ -117,7 +118,7 @@ def test_C092_C093_layouts():
         tensors = []
         for flag in flags:
             shape = (1, 33, 2, 8) if flag else (1, 2, 33, 8)
-            t = torch.randn(shape, dtype=torch.float64)
+            t = torch.randn(shape, dtype=LEARNING)
             tensors.append((t.transpose(1, 2) if flag else t).detach().requires_grad_())
         *inputs, up = tensors
         out, want = flex_attention(*inputs), dense(*inputs)[0]
@@ -232,7 +233,7 @@ def test_C143_merging_with_nothing():
 
 def test_C145_sinks_by_lse():
     q, k, v = operands(H=4)
-    sink = torch.randn(4, dtype=torch.float64, requires_grad=True)
+    sink = torch.randn(4, dtype=LEARNING, requires_grad=True)
 
     def run(attend):
         out, lse = attend()
@@ -262,7 +263,7 @@ def test_C160_mixed_dtypes_need_autocast():
     q, k, v = operands(dtype=torch.float32, grad=False)
     with pytest.raises(ValueError, match="f16|half|dtype"):
         flex_attention(q.half(), k, v)
-    with torch.autocast("cpu", torch.float16):
+    with torch.autocast(DEVICE, torch.float16):
         assert flex_attention(q.half(), k, v).dtype == torch.float16
 
 
@@ -274,7 +275,7 @@ def test_C162_single_precision_is_single_precision():
 
 def test_C164_finite_differences():
     inputs = operands(S=6, D=3)
-    bias = torch.randn(2, 6, dtype=torch.float64, requires_grad=True)
+    bias = torch.randn(2, 6, dtype=LEARNING, requires_grad=True)
 
     def run(q, k, v, bias):
         out, aux = flex_attention(q, k, v, lambda s, b, h, i, j: torch.tanh(s) + bias[h, j], mask_mod=CAUSAL,

@@ -5,6 +5,7 @@ import functools
 import pytest
 import torch
 from dense_torch import dense, gradients, operands, same
+from devices import DEVICE, LEARNING
 
 import tilewright as tw
 from tilewright.torch import create_mask, flex_attention
@@ -61,15 +62,15 @@ def test_C050_offsets_of_rank_0_and_of_one_element(shape):
 
 
 def test_C051_nested_subscripts():
-    table, places = torch.randn(40, dtype=torch.float64, requires_grad=True), torch.randperm(40)
+    table, places = torch.randn(40, dtype=LEARNING, requires_grad=True), torch.randperm(40)
     check(lambda s, b, h, i, j: s + table[places[i]] * table[places[j]], None, (table,))
-    pairs = torch.randn(40, 40, dtype=torch.float64, requires_grad=True)
+    pairs = torch.randn(40, 40, dtype=LEARNING, requires_grad=True)
     twice = lambda s, b, h, i, j: s + (pairs[i][j] if isinstance(s, tw.Score) else pairs[i, j])  # noqa: E731
     check(twice, None, (pairs,))
 
 
 def test_C052_many_lanes_hit_one_entry():
-    table = torch.randn(48, dtype=torch.float64, requires_grad=True)
+    table = torch.randn(48, dtype=LEARNING, requires_grad=True)
     check(lambda s, b, h, i, j: s + table[i - j + 24], None, (table,), {"B": 2, "S": 24})
     q, k, v = operands(B=2, S=24)
     (grad,) = torch.autograd.grad(
@@ -79,12 +80,12 @@ def test_C052_many_lanes_hit_one_entry():
 
 
 def test_C053_a_learnable_scalar():
-    factor = torch.tensor(0.75, dtype=torch.float64, requires_grad=True)
+    factor = torch.tensor(0.75, dtype=LEARNING, requires_grad=True)
     check(lambda s, b, h, i, j: s * factor, None, (factor,), {"S": 64})
 
 
 def test_C056_an_unused_capture():
-    unused = torch.randn(2, dtype=torch.float64, requires_grad=True)
+    unused = torch.randn(2, dtype=LEARNING, requires_grad=True)
     q, k, v = operands()
     out = flex_attention(q, k, v, lambda s, b, h, i, j: (unused[h] * 2, s)[1])
     out.sum().backward()
@@ -93,8 +94,8 @@ def test_C056_an_unused_capture():
 
 
 def test_C058_gradients_reach_what_made_the_bias():
-    linear = torch.nn.Linear(4, 20, dtype=torch.float64)
-    x = torch.randn(2, 2, 20, 4, dtype=torch.float64)
+    linear = torch.nn.Linear(4, 20, dtype=LEARNING)
+    x = torch.randn(2, 2, 20, 4, dtype=LEARNING)
     bias = linear(x)
     check(lambda s, b, h, i, j: s + bias[b, h, i, j], None, (bias,), {"B": 2, "S": 20})
     q, k, v = operands(B=2, S=20)
@@ -103,7 +104,7 @@ def test_C058_gradients_reach_what_made_the_bias():
 
 
 def test_C059_a_dot_of_captured_rows():
-    left, right = (torch.randn(1, h, 8, 16, dtype=torch.float64, requires_grad=True) for h in (4, 1))
+    left, right = (torch.randn(1, h, 8, 16, dtype=LEARNING, requires_grad=True) for h in (4, 1))
     check(
         lambda s, b, h, i, j: s + 0.25 * torch.sum(left[b, h, i] * right[b, h // 4, j], -1)
         if isinstance(s, tw.Score)
@@ -114,7 +115,7 @@ def test_C059_a_dot_of_captured_rows():
 
 @pytest.mark.parametrize("shape", [(1, 1, 1, 20), (1, 2, 1, 20), (1, 1, 20, 20), (2, 1, 1, 20)])
 def test_C060_broadcast_axes_are_summed(shape):
-    bias = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    bias = torch.randn(shape, dtype=LEARNING, requires_grad=True)
     at = lambda axis, index: index if shape[axis] > 1 else 0  # noqa: E731
     check(
         lambda s, b, h, i, j: s + bias[at(0, b), at(1, h), at(2, i), j], None, (bias,), {"B": 2, "S": 20}
@@ -123,14 +124,14 @@ def test_C060_broadcast_axes_are_summed(shape):
 
 def test_C062_the_number_of_heads_changes():
     for heads in (2, 4, 8, 2):
-        scale = torch.rand(heads, dtype=torch.float64, requires_grad=True)
+        scale = torch.rand(heads, dtype=LEARNING, requires_grad=True)
         check(lambda s, b, h, i, j: s * scale[h], CAUSAL, (scale,), {"H": heads, "S": 20})
 
 
 def test_C063_division_of_negative_positions_rounds_down():
     t, w, o = 64, 4, 4
     mask = lambda b, h, i, j: ((i - o - t) // w == (j - o - t) // w) & ((i - t) % w != (j - t - 1) % w)  # noqa: E731
-    assert int(create_mask(mask, 1, 1, 192, 192, device="cpu").sum()) == 576
+    assert int(create_mask(mask, 1, 1, 192, 192, device=DEVICE).sum()) == 576
     check(None, mask, (), {"S": 192})
 
 
@@ -140,7 +141,7 @@ def test_C065_functions_of_half_captures(name, dtype):
     m = torch.tensor([1.0], dtype=dtype)
     q, k, v = operands(S=20, grad=False)
     got = flex_attention(q, k, v, lambda s, b, h, i, j: s * getattr(torch, name)(m[b]))
-    value = getattr(torch, name)(torch.tensor(1.0, dtype=torch.float64))
+    value = getattr(torch, name)(torch.tensor(1.0, dtype=LEARNING))
     same(got, dense(q, k, v, lambda s, *_: s * value)[0], 1e-6, 1e-6)
 
 
@@ -161,9 +162,9 @@ def test_C066_functions_and_their_derivatives(name):
 
 
 def test_C067_clamp_and_minimum_differ_at_a_tie():
-    scores = torch.tensor([-2.0, -1.0, 0.0, 1.0, 2.0], dtype=torch.float64)
-    k, v = scores.reshape(1, 1, 5, 1), torch.eye(5, dtype=torch.float64)[None, None]
-    q = torch.ones(1, 1, 1, 1, dtype=torch.float64)
+    scores = torch.tensor([-2.0, -1.0, 0.0, 1.0, 2.0], dtype=LEARNING)
+    k, v = scores.reshape(1, 1, 5, 1), torch.eye(5, dtype=LEARNING)[None, None]
+    q = torch.ones(1, 1, 1, 1, dtype=LEARNING)
 
     def slope(score):
         key = k.clone().requires_grad_()
@@ -192,7 +193,7 @@ def test_C069_storing_a_score_is_refused():
 
 
 def test_C071_scores_that_ignore_the_score():
-    allowed = torch.rand(20, 20, dtype=torch.float64)
+    allowed = torch.rand(20, 20, dtype=LEARNING)
     q, k, v = operands(S=20)
     out = flex_attention(q, k, v, lambda s, b, h, i, j: torch.where(allowed[i, j] > 0.5, 0.0, 1.0))
     grads = gradients(out, (q, k, v))

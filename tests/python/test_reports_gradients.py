@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 from dense_torch import gradients, operands
+from devices import DEVICE, LEARNING
 
 from tilewright.torch import AuxRequest, create_block_mask, flex_attention
 
@@ -18,12 +19,12 @@ def test_C166_C168_zero_sizes(sizes):
     assert out.shape == inputs[0].shape and (out == 0).all() and torch.isneginf(aux.lse).all()
     for t, grad in zip(inputs, gradients(out, inputs)):
         assert grad.shape == t.shape and (grad == 0).all()
-    create_block_mask(CAUSAL, None, None, out.size(2), inputs[1].size(2), device="cpu")
+    create_block_mask(CAUSAL, None, None, out.size(2), inputs[1].size(2), device=DEVICE)
 
 
 def test_C169_only_the_gradients_that_are_asked_for():
     whole = operands()
-    up = torch.randn(1, 2, 40, 8, dtype=torch.float64)
+    up = torch.randn(1, 2, 40, 8, dtype=LEARNING)
     full = gradients(flex_attention(*whole), whole, up)
     for flags in itertools.product([False, True], repeat=3):
         if not any(flags):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from dense_torch import dense, gradients, operands, same
+from devices import DEVICE, LEARNING
 
 import tilewright as tw
 from tilewright.torch import AuxRequest, BlockMask, create_block_mask, create_mask, flex_attention
@@ -11,11 +12,11 @@ CAUSAL = lambda b, h, q, kv: q >= kv  # noqa: E731
 
 
 def block_mask(mask, *sizes, **options):
-    return create_block_mask(mask, *sizes, device="cpu", **options)
+    return create_block_mask(mask, *sizes, device=DEVICE, **options)
 
 
 def live(mask, S, KV=None):
-    return int(create_mask(mask, 1, 1, S, KV or S, device="cpu").sum())
+    return int(create_mask(mask, 1, 1, S, KV or S, device=DEVICE).sum())
 
 
 def test_C001_empty_rows_are_exact():
@@ -37,7 +38,7 @@ def test_C002_what_arrives_at_empty_rows_does_not_matter():
     empty = torch.tensor([[(i + h) % 4 == 3 for i in range(40)] for h in range(2)])
     runs = []
     for filling in (0.0, 1e3, torch.nan):
-        up = torch.ones(1, 2, 40, 8, dtype=torch.float64)
+        up = torch.ones(1, 2, 40, 8, dtype=LEARNING)
         up[0, empty] = filling
         runs.append(gradients(flex_attention(q, k, v, mask_mod=mask), (q, k, v), up))
     assert all(torch.equal(a, b) for run in runs[1:] for a, b in zip(run, runs[0]))
@@ -190,7 +191,7 @@ def test_C039_any_group_size(group):
 
 def test_C041_h_is_the_query_head():
     q, k, v = operands(H=8, Hkv=2, S=20, grad=False)
-    factor = torch.ones(8, dtype=torch.float64)
+    factor = torch.ones(8, dtype=LEARNING)
     factor[5] = 3
     plain = flex_attention(q, k, v, enable_gqa=True)
     got = flex_attention(q, k, v, lambda s, b, h, i, j: s * factor[h], enable_gqa=True)
@@ -228,7 +229,7 @@ def test_C110_masks_of_a_million_tokens():
 
 def test_C135_a_window_has_as_many_keys_as_it_says():
     for width in (1, 2, 17):
-        rows = create_mask(tw.masks.window(width), 1, 1, 40, 40, device="cpu")[0, 0].sum(-1)
+        rows = create_mask(tw.masks.window(width), 1, 1, 40, 40, device=DEVICE)[0, 0].sum(-1)
         assert rows.tolist() == [min(i + 1, width) for i in range(40)]
 
 

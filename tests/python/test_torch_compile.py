@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from devices import DEVICE
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from tilewright.torch import AuxRequest, create_block_mask, flex_attention
@@ -117,7 +118,7 @@ def test_branches_and_block_masks():
             return s * 2
         return s if j % 3 else -s
 
-    mask = create_block_mask(lambda b, h, i, j: (i >= j) | (h == 2), None, 4, 40, 40, device="cpu")
+    mask = create_block_mask(lambda b, h, i, j: (i >= j) | (h == 2), None, 4, 40, 40, device=DEVICE)
     attend = lambda *t: flex_attention(*t, score, mask)  # noqa: E731
     inputs = operands()
     torch.testing.assert_close(compiled(attend)[0](*inputs), attend(*inputs))

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from devices import DEVICE, generator
 from flex_reference import NOTHING, check, operands
 
 from tilewright.torch import create_block_mask, flex_attention
@@ -51,7 +52,7 @@ def test_sequences_without_keys():
 def test_a_growing_cache_reads_its_mask_by_slices():
     """A mask made once for the whole length, asked at one block of queries after another."""
     q, k, v = operands(B=1, H=2, S=256, D=16)
-    whole = create_block_mask(lambda b, h, q, kv: q >= kv, None, None, 256, 256, device="cpu", BLOCK_SIZE=32)
+    whole = create_block_mask(lambda b, h, q, kv: q >= kv, None, None, 256, 256, device=DEVICE, BLOCK_SIZE=32)
     wanted = flex_attention(q, k, v, block_mask=whole)
     for block in range(8):
         rows = slice(32 * block, 32 * block + 32)
@@ -60,7 +61,7 @@ def test_a_growing_cache_reads_its_mask_by_slices():
 
 # Captured tensors. Every mod is used with and without a causal mask.
 S, H = 127, 4
-GENERATOR = torch.Generator().manual_seed(11)
+GENERATOR = generator(11)
 SLOPES = torch.rand(H, generator=GENERATOR)
 POSITIONS = torch.randn(2 * S, generator=GENERATOR)
 PAIRS = torch.randn(2, H, generator=GENERATOR)

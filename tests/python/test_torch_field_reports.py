@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from dense_torch import same
+from devices import DEVICE, LEARNING
 from flex_reference import check, dense, leaves, operands
 
 import tilewright as tw
@@ -27,7 +29,7 @@ def test_tables_exactly_as_long_as_the_sequence():
     seen = torch.rand(2046) < 0.5
     q, k, v = operands(B=1, H=1, S=2046, D=8)
     mask = lambda b, h, q, kv: seen[q] & (q >= kv)  # noqa: E731
-    made = create_block_mask(mask, 1, 1, 2046, 2046, device="cpu")
+    made = create_block_mask(mask, 1, 1, 2046, 2046, device=DEVICE)
     assert made.kv_num_blocks.shape == (1, 1, 16)
     check(q, k, v, None, mask, gradients=False)
 
@@ -82,45 +84,45 @@ def test_a_subscript_that_only_live_pairs_may_use():
 
 def test_many_pairs_share_an_entry():
     """C052."""
-    table = torch.randn(48, dtype=torch.float64, requires_grad=True)
-    q, k, v = operands(B=2, H=2, S=24, D=8, dtype=torch.float64)
+    table = torch.randn(48, dtype=LEARNING, requires_grad=True)
+    q, k, v = operands(B=2, H=2, S=24, D=8, dtype=LEARNING)
     mod = lambda s, b, h, q, kv: s + table[q - kv + 24]  # noqa: E731
     got, want = (torch.autograd.grad(out.square().sum(), table)[0]
                  for out in (flex_attention(q, k, v, mod), dense(q, k, v, mod)[0]))  # fmt: skip
-    torch.testing.assert_close(got, want, atol=1e-11, rtol=1e-9)
+    same(got, want, 1e-11, 1e-9)
 
 
 def test_a_learned_number():
     """C053: a tensor of rank 0."""
-    factor = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
-    q, k, v = operands(B=1, H=2, S=128, D=16, dtype=torch.float64)
+    factor = torch.tensor(0.7, dtype=LEARNING, requires_grad=True)
+    q, k, v = operands(B=1, H=2, S=128, D=16, dtype=LEARNING)
     mod = lambda s, b, h, q, kv: s * factor  # noqa: E731
     got, want = (torch.autograd.grad(out.square().sum(), factor)[0]
                  for out in (flex_attention(q, k, v, mod), dense(q, k, v, mod)[0]))  # fmt: skip
     assert got.shape == ()
-    torch.testing.assert_close(got, want, atol=1e-11, rtol=1e-9)
+    same(got, want, 1e-11, 1e-9)
 
 
 def test_literal_subscripts_of_axes_of_one():
     """C060: a bias (1, H, 1, S), subscripted with zeros."""
-    bias = torch.randn(1, 4, 1, 40, dtype=torch.float64, requires_grad=True)
-    q, k, v = operands(B=2, H=4, S=40, D=8, dtype=torch.float64)
+    bias = torch.randn(1, 4, 1, 40, dtype=LEARNING, requires_grad=True)
+    q, k, v = operands(B=2, H=4, S=40, D=8, dtype=LEARNING)
     out = flex_attention(q, k, v, lambda s, b, h, q, kv: s + bias[0, h, 0, kv])
     want, _ = dense(q, k, v, lambda s, b, h, q, kv: s + bias)
     got, expected = (torch.autograd.grad(o.square().sum(), bias)[0] for o in (out, want))
     assert got.shape == bias.shape
-    torch.testing.assert_close(got, expected, atol=1e-11, rtol=1e-9)
+    same(got, expected, 1e-11, 1e-9)
 
 
 def test_the_number_of_heads_changes_between_calls():
     """C062."""
     for heads in (2, 4, 8, 2):
-        scale = torch.randn(heads, dtype=torch.float64, requires_grad=True)
-        q, k, v = operands(B=1, H=heads, S=20, D=8, dtype=torch.float64)
+        scale = torch.randn(heads, dtype=LEARNING, requires_grad=True)
+        q, k, v = operands(B=1, H=heads, S=20, D=8, dtype=LEARNING)
         mod = lambda s, b, h, q, kv: s * scale[h]  # noqa: E731
         got, want = (torch.autograd.grad(out.square().sum(), scale)[0]
                      for out in (flex_attention(q, k, v, mod), dense(q, k, v, mod)[0]))  # fmt: skip
-        torch.testing.assert_close(got, want, atol=1e-11, rtol=1e-9)
+        same(got, want, 1e-11, 1e-9)
 
 
 def test_floor_division_and_remainder_of_negative_positions():
@@ -145,8 +147,8 @@ def test_functions_of_narrow_captures(function, dtype):
 
 def test_a_score_that_ignores_its_argument():
     """C071: query and key get exactly zero, value its gradient."""
-    near = torch.rand(30, 30, dtype=torch.float64)
-    q, k, v = leaves(operands(B=1, H=1, S=30, D=8, dtype=torch.float64))
+    near = torch.rand(30, 30, dtype=LEARNING)
+    q, k, v = leaves(operands(B=1, H=1, S=30, D=8, dtype=LEARNING))
     out = flex_attention(q, k, v, lambda s, b, h, i, j: near[i, j])
     got = torch.autograd.grad(out.square().sum(), (q, k, v))
     assert (got[0] == 0).all() and (got[1] == 0).all() and got[2].abs().sum() > 0

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from dense import assert_close, assert_stats
+from devices import DEVICE, WIDEST, generator
 from torch.nn.attention import flex_attention as theirs
 
 import tilewright as tw
@@ -43,8 +44,8 @@ def compare(q, k, v, score_mod=None, mask=None, *, mask_batch=None, **options):
     """Ours and theirs against theirs in fp64, by the tolerance of the semantics."""
     B, H = mask_batch or (q.size(0), q.size(1))
     sizes = (B, H, q.size(-2), k.size(-2))
-    mine = create_block_mask(mask, *sizes, device="cpu") if mask else None
-    other = theirs.create_block_mask(mask, *sizes, device="cpu") if mask else None
+    mine = create_block_mask(mask, *sizes, device=DEVICE) if mask else None
+    other = theirs.create_block_mask(mask, *sizes, device=DEVICE) if mask else None
     out, aux = flex_attention(q, k, v, score_mod, mine, return_aux=AuxRequest(True, True), **options)
     wide = [t.double() for t in (q, k, v)]
     want, stats = theirs.flex_attention(
@@ -60,9 +61,9 @@ def compare(q, k, v, score_mod=None, mask=None, *, mask_batch=None, **options):
 
 S = 130
 DOC = torch.arange(512) // 37
-BIAS = torch.randn(4, S, S, generator=torch.Generator().manual_seed(1))
-TABLE = torch.randn(2 * S, generator=torch.Generator().manual_seed(2))
-HEAD = torch.rand(4, generator=torch.Generator().manual_seed(3))
+BIAS = torch.randn(4, S, S, generator=generator(1))
+TABLE = torch.randn(2 * S, generator=generator(2))
+HEAD = torch.rand(4, generator=generator(3))
 OFFSET = torch.tensor(7)
 
 MASKS = {
@@ -108,7 +109,7 @@ def test_pairs(pair):
     compare(*operands(), SCORES[pair[0]], MASKS[pair[1]])
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [WIDEST, torch.float16, torch.bfloat16])
 def test_dtypes(dtype):
     compare(*operands(dtype=dtype), SCORES["soft cap"], MASKS["causal"])
 
@@ -135,7 +136,7 @@ def test_scale(scale):
 
 def test_shared_keys_of_the_batch():
     q, k, v = operands(B=3)
-    mask = create_block_mask(MASKS["causal"], 3, None, S, S, device="cpu")
+    mask = create_block_mask(MASKS["causal"], 3, None, S, S, device=DEVICE)
     got = flex_attention(q, k[:1], v[:1], block_mask=mask)
     want = flex_attention(q, k[:1].expand(3, -1, -1, -1), v[:1].expand(3, -1, -1, -1), block_mask=mask)
     assert torch.equal(got, want)
@@ -166,13 +167,13 @@ def test_strides_do_not_matter():
 def test_torch_masks_are_accepted():
     q, k, v = operands(S=256)
     mask = MASKS["joined"]
-    other = theirs.create_block_mask(mask, 2, 4, 256, 256, device="cpu")
+    other = theirs.create_block_mask(mask, 2, 4, 256, 256, device=DEVICE)
     torch.testing.assert_close(flex_attention(q, k, v, block_mask=other), flex_attention(q, k, v, mask_mod=mask))
 
 
 def test_ours_serve_torch():
     q, k, v = operands(S=256)
-    mine = create_block_mask(MASKS["window"], 1, 1, 256, 256, device="cpu")
+    mine = create_block_mask(MASKS["window"], 1, 1, 256, 256, device=DEVICE)
     assert isinstance(mine, theirs.BlockMask)
     torch.testing.assert_close(
         theirs.flex_attention(q, k, v, block_mask=mine), flex_attention(q, k, v, block_mask=mine), atol=1e-5, rtol=1e-5
@@ -241,7 +242,7 @@ def test_errors():
 
 @pytest.mark.parametrize("lengths", [(64, 64), (256, 256), (64, 130), (130, 256)])
 def test_a_mask_of_other_lengths_is_refused(lengths):
-    mask = create_block_mask(MASKS["causal"], None, None, *lengths, device="cpu")
+    mask = create_block_mask(MASKS["causal"], None, None, *lengths, device=DEVICE)
     with pytest.raises(ValueError, match="block_mask was created for"):
         flex_attention(*operands(), block_mask=mask)
 
@@ -250,7 +251,7 @@ def test_a_mask_of_other_lengths_is_refused(lengths):
 @pytest.mark.parametrize("H", [1, 2, 3])
 def test_mask_batch_and_heads_are_checked(B, H):
     q, k, v = operands(B=2, H=2, S=8, D=16)
-    mask = create_block_mask(MASKS["causal"], B, H, 8, 8, device="cpu")
+    mask = create_block_mask(MASKS["causal"], B, H, 8, 8, device=DEVICE)
     if B == 3 or H == 3:
         with pytest.raises(ValueError, match="disagree on"):
             flex_attention(q, k, v, block_mask=mask)
@@ -262,10 +263,10 @@ def test_mask_batch_and_heads_are_checked(B, H):
 
 def test_create_mask_is_exact():
     for mask in ("causal", "dilated", "document", "empty rows"):
-        want = theirs.create_mask(MASKS[mask], 2, 4, 60, 75, device="cpu")
-        assert torch.equal(create_mask(MASKS[mask], 2, 4, 60, 75, device="cpu"), want)
-    want = theirs.create_mask(SCORES["causal"], 1, 1, 60, 75, device="cpu")
-    assert torch.equal(create_mask(SCORES["causal"], 1, 1, 60, 75, device="cpu"), want)
+        want = theirs.create_mask(MASKS[mask], 2, 4, 60, 75, device=DEVICE)
+        assert torch.equal(create_mask(MASKS[mask], 2, 4, 60, 75, device=DEVICE), want)
+    want = theirs.create_mask(SCORES["causal"], 1, 1, 60, 75, device=DEVICE)
+    assert torch.equal(create_mask(SCORES["causal"], 1, 1, 60, 75, device=DEVICE), want)
 
 
 def test_cu_seqlens_are_sequences_of_their_own():

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from dense import assert_stats
+from devices import DEVICE
 from flex_reference import NOTHING, check, dense, leaves, operands
 
 import tilewright as tw
@@ -49,7 +50,7 @@ def test_lists_made_by_torch_decide(name):
     from torch.nn.attention.flex_attention import create_block_mask as theirs
 
     q, k, v = operands(B=2, H=4, S=160, D=16)
-    mask = theirs(MASKS[name], 2, 4, 160, 160, device="cpu", BLOCK_SIZE=32)
+    mask = theirs(MASKS[name], 2, 4, 160, 160, device=DEVICE, BLOCK_SIZE=32)
     # Entries past a count mean nothing; here they would leave every table.
     for counts, kept in ((mask.kv_num_blocks, mask.kv_indices), (mask.full_kv_num_blocks, mask.full_kv_indices)):
         kept[torch.arange(kept.size(-1)) >= counts[..., None]] = 1 << 30
@@ -159,7 +160,7 @@ def test_more_keys_than_fit_16_million():
 def test_padding_does_not_change_a_bit():
     q, k, v = operands(B=1, H=2, S=200, D=32, dtype=torch.float16)
     wide = [torch.nn.functional.pad(t, (0, 0, 0, 56)) for t in (q, k, v)]
-    options = dict(device="cpu", separate_full_blocks=False)
+    options = dict(device=DEVICE, separate_full_blocks=False)
     short = flex_attention(q, k, v, block_mask=create_block_mask(CAUSAL, None, None, 200, 200, **options))
     long = flex_attention(*wide, block_mask=create_block_mask(CAUSAL, None, None, 256, 256, **options))
     assert torch.equal(short, long[:, :, :200])

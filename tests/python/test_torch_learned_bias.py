@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from dense_torch import same
+from devices import LEARNING, SINGLE
 from flex_reference import assert_near, assert_sum_near, dense, leaves, operands
 
 from tilewright.torch import flex_attention
@@ -82,10 +84,10 @@ def compare(S, dtype, mods, shapes, mask=None):
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds(kind, S):
     shape, mod = KINDS[kind](S)
-    compare(S, torch.float32, mod, [shape])
+    compare(S, SINGLE, mod, [shape])
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("dtype", [LEARNING, torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("kind", ["relative by head", "absolute", "multiplied", "head gate"])
 def test_dtypes(kind, dtype):
     shape, mod = KINDS[kind](70)
@@ -94,28 +96,28 @@ def test_dtypes(kind, dtype):
 
 def test_a_bias_read_through_a_table_of_integers():
     bucket = torch.randint(0, 12, (H, 90))
-    compare(90, torch.float32, lambda s, b, h, q, kv, t: s + t[h, bucket[h, kv]], [(H, 12)])
+    compare(90, SINGLE, lambda s, b, h, q, kv, t: s + t[h, bucket[h, kv]], [(H, 12)])
 
 
 def test_two_biases_of_their_own():
     compare(
-        61, torch.float32, lambda s, b, h, q, kv, first, second: s * second[h].sigmoid() + first[h, q],
+        61, SINGLE, lambda s, b, h, q, kv, first, second: s * second[h].sigmoid() + first[h, q],
         [(H, 61), (H,)],
     )  # fmt: skip
 
 
 def test_only_the_bias_is_learned():
-    q, k, v = operands(B=2, H=H, S=64, D=16, dtype=torch.float64)
-    bias = torch.randn(H, 64, dtype=torch.float64, requires_grad=True)
+    q, k, v = operands(B=2, H=H, S=64, D=16, dtype=LEARNING)
+    bias = torch.randn(H, 64, dtype=LEARNING, requires_grad=True)
     mod = lambda s, b, h, q, kv: s + bias[h, kv]  # noqa: E731
     (got,) = torch.autograd.grad(flex_attention(q, k, v, mod).square().sum(), bias)
     (want,) = torch.autograd.grad(dense(q, k, v, mod)[0].square().sum(), bias)
-    torch.testing.assert_close(got, want, atol=1e-11, rtol=1e-9)
+    same(got, want, 1e-11, 1e-9)
 
 
 def test_views_of_one_tensor_share_its_gradient():
-    base = torch.randn(3 * H, 64, dtype=torch.float64, requires_grad=True)
-    q, k, v = operands(B=2, H=H, S=64, D=16, dtype=torch.float64)
+    base = torch.randn(3 * H, 64, dtype=LEARNING, requires_grad=True)
+    q, k, v = operands(B=2, H=H, S=64, D=16, dtype=LEARNING)
     found = []
     for attend in (flex_attention, lambda *given: dense(*given)[0]):
         first, second, third = base.chunk(3)
@@ -125,9 +127,9 @@ def test_views_of_one_tensor_share_its_gradient():
 
 
 def test_a_bias_made_by_a_module_inside_a_compiled_step():
-    layer = torch.nn.Linear(8, 2 * 64, dtype=torch.float64)
-    q, k, v = leaves(operands(B=2, H=H, S=64, D=16, dtype=torch.float64))
-    x = torch.randn(H, 8, dtype=torch.float64)
+    layer = torch.nn.Linear(8, 2 * 64, dtype=LEARNING)
+    q, k, v = leaves(operands(B=2, H=H, S=64, D=16, dtype=LEARNING))
+    x = torch.randn(H, 8, dtype=LEARNING)
 
     def step(attend):
         table = layer(x)
@@ -137,4 +139,4 @@ def test_a_bias_made_by_a_module_inside_a_compiled_step():
     got = torch.autograd.grad(compiled(), (q, layer.weight))
     want = torch.autograd.grad(step(lambda *given: dense(*given)[0]), (q, layer.weight))
     for a, b in zip(got, want):
-        torch.testing.assert_close(a, b, atol=1e-10, rtol=1e-8)
+        same(a, b, 1e-10, 1e-8)

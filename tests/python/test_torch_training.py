@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 import torch
+from devices import DEVICE
 from torch.utils import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -163,7 +164,7 @@ def test_flops_are_counted():
 def test_autocast_casts_operands_and_no_captures(device_dtype):
     q, k, v = operands()
     table = torch.randn(4, 40, dtype=torch.float32, requires_grad=True)
-    with torch.autocast("cpu", device_dtype):
+    with torch.autocast(DEVICE, device_dtype):
         out = flex_attention(q.half(), k, v, lambda s, b, h, i, j: s + table[h, i] * j)
     assert out.dtype == device_dtype
     grads = torch.autograd.grad(out.float().sum(), (k, v, table))
@@ -195,7 +196,7 @@ def test_fixed_order_is_always_met_on_the_cpu():
 def test_kernel_options_are_noted():
     q, k, v = operands()
     options = {"BLOCK_M": 64, "num_warps": 4, "ROWS_GUARANTEED_SAFE": True, "BACKEND": "TRITON"}
-    text = explain(q, k, v, lambda s, b, h, i, j: s + i, create_block_mask(CAUSAL, None, None, 40, 40, device="cpu"),
+    text = explain(q, k, v, lambda s, b, h, i, j: s + i, create_block_mask(CAUSAL, None, None, 40, 40, device=DEVICE),
                    kernel_options=options)  # fmt: skip
     for name in options:
         assert f"{name}=" in text
