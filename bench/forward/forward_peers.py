@@ -12,21 +12,17 @@ import argparse
 import ctypes
 import fcntl
 import json
-import os
 import pathlib
-import subprocess
 import sys
-import time
 
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "peers"))
 import attention_peers
 import c_abi
+import interleaved
 from attention_problems import Problem, Shape
 
-REPEATS = 15
-WARM_SECONDS = 0.2
 ALL_PEERS = "cudnn,flash-attention-2,flash-attention-4,flex-triton,flex-flash,eager"
 
 
@@ -56,54 +52,15 @@ def wanted_peers(shape, names):
     return kept
 
 
-def quartiles(calls):
-    flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
-    events = {name: [] for name in calls}
-    start = time.time()
-    while time.time() - start < WARM_SECONDS:  # sustained load first: clocks settle where power lets them
-        for call in calls.values():
-            call()
-        torch.cuda.synchronize()
-    for _ in range(REPEATS):
-        for name, call in calls.items():
-            flush.zero_()
-            pair = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            pair[0].record()
-            call()
-            pair[1].record()
-            events[name].append(pair)
-    torch.cuda.synchronize()
-    result = {}
-    for name, pairs in events.items():
-        ms = sorted(a.elapsed_time(b) for a, b in pairs)
-        result[name] = (ms[len(ms) // 2], ms[len(ms) // 4], ms[3 * len(ms) // 4])
-    return result
-
-
-def prepared(engine, problem, names):
-    """Callables that ran once, and why the others did not."""
-    makers = {"tilewright": lambda: attention_peers.ours(engine, problem)} | attention_peers.peers(problem, names)
-    calls, reasons = {}, {}
-    for name, make in makers.items():
-        try:
-            call = make()
-            if call is not None:
-                call()
-                torch.cuda.synchronize()
-                calls[name] = call
-        except Exception as error:  # a peer's refusal is a result, whatever its type
-            reasons[name] = f"{type(error).__name__}: {error}".strip().splitlines()[0][:160]
-    return calls, reasons
-
-
 def measure(engine, shape, names, lock):
     problem = Problem(shape)
     with torch.no_grad():
-        calls, reasons = prepared(engine, problem, wanted_peers(shape, names))
+        peers = attention_peers.peers(problem, wanted_peers(shape, names))
+        calls, reasons = interleaved.prepared({"tilewright": lambda: attention_peers.ours(engine, problem)} | peers)
         for name, why in reasons.items():
             print(f"  {shape}: no {name}: {why}", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        times = quartiles(calls)
+        times = interleaved.quartiles(calls)
         # Each writes a tensor of its own only if it is copied: some return the one they wrote before.
         answers = {name: call().float() for name, call in calls.items()}
         fcntl.flock(lock, fcntl.LOCK_UN)
@@ -117,22 +74,9 @@ def measure(engine, shape, names, lock):
                    max_difference=float((answers[name] - answers[first_peer]).abs().max()))
 
 
-def versions():
-    found = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "cuda": torch.version.cuda}
-    try:
-        import importlib.metadata as metadata
-
-        for name in ("triton", "flash-attn-4", "nvidia-cutlass-dsl"):
-            found[name] = metadata.version(name)
-    except Exception:  # not installed: the table says so by its absence
-        pass
-    return found
-
-
 def work(arguments):
     index, count = (int(n) for n in arguments.part.split("/"))
-    machine = {"gpu": torch.cuda.get_device_name(), "driver": driver_version()}
-    context = dict(machine=machine, versions=versions(), command=arguments.command)
+    context = dict(machine=interleaved.machine(), versions=interleaved.versions(), command=arguments.command)
     with open(arguments.json + ".lock", "w") as lock, open(arguments.json, "a") as record:
         for shape in shapes(arguments.tables)[index::count]:
             # An engine's first call of a program picks the row for short or for long lengths.
@@ -142,11 +86,6 @@ def work(arguments):
                 record.flush()
                 print(f"{line['variant']:9s} {line['e']}/{line['ev']} {line['rows']:6d} {line['impl']:18s} {line['ms']:9.4f} ms "
                       f"{line['tflops']:7.1f} TF x{line['over_best_peer'] or 0:.3f} diff {line['max_difference']:.4f}", flush=True)
-
-
-def driver_version():
-    found = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True)
-    return found.stdout.strip()
 
 
 def main():
@@ -164,9 +103,7 @@ def main():
         return work(arguments)
     options = ["--library", arguments.library, "--json", arguments.json, "--tables", arguments.tables, "--peers",
                arguments.peers, "--command", arguments.command]
-    parts = [subprocess.Popen([sys.executable, __file__, *options, "--part", f"{i}/{arguments.workers}"])
-             for i in range(arguments.workers)]
-    sys.exit(max(part.wait() for part in parts))
+    sys.exit(interleaved.run_parts(__file__, options, arguments.workers))
 
 
 if __name__ == "__main__":

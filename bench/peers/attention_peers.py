@@ -25,10 +25,11 @@ def sdpa(problem, backend):
     if problem.shape.variant not in ("full", "causal"):
         return None
     causal = problem.shape.variant == "causal"
+    shared = problem.shape.key_heads != problem.shape.heads
 
     def call():
         with sdpa_kernel(backend):
-            return F.scaled_dot_product_attention(problem.q, problem.k, problem.v, is_causal=causal)
+            return F.scaled_dot_product_attention(problem.q, problem.k, problem.v, is_causal=causal, enable_gqa=shared)
 
     return call
 
@@ -42,20 +43,26 @@ def flex(problem, backend):
     compiled = torch.compile(flex_attention, dynamic=False)
     score = problem.score_mod()
     return lambda: compiled(
-        problem.q, problem.k, problem.v, score_mod=score, block_mask=blocks, kernel_options={"BACKEND": backend}
+        problem.q, problem.k, problem.v, score_mod=score, block_mask=blocks,
+        enable_gqa=problem.shape.key_heads != problem.shape.heads, kernel_options={"BACKEND": backend}
     )
 
 
+def fa4_options(problem):
+    """What flash_attn_func is called with beside the tensors; None where it has no such problem."""
+    options = {"causal": problem.shape.variant != "full"}
+    if problem.shape.variant == "window":
+        options["window_size"] = (WINDOW, 0)
+    return options if problem.shape.variant in ("full", "causal", "window") else None
+
+
 def fa4(problem):
-    if problem.shape.variant not in ("full", "causal", "window"):
+    options = fa4_options(problem)
+    if options is None:
         return None
     from flash_attn.cute import flash_attn_func
 
     q, k, v = (x.transpose(1, 2).contiguous() for x in (problem.q, problem.k, problem.v))
-    is_window = problem.shape.variant == "window"
-    options = {"causal": problem.shape.variant != "full"}
-    if is_window:
-        options["window_size"] = (WINDOW, 0)
 
     def call():
         out = flash_attn_func(q, k, v, **options)

@@ -1,4 +1,4 @@
-"""The forward problems of the speed tables: a mask and a score_mod in every form that an implementation takes."""
+"""The problems of the speed tables, forward and backward: a mask and a score_mod in every form that an implementation takes."""
 import dataclasses
 
 import torch
@@ -21,30 +21,40 @@ TEXTS = {
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """Queries, keys and values [batches, heads, rows, e or ev], all bf16."""
+    """Queries [batches, heads, rows, e], keys and values [batches, kv_heads, rows, e or ev], of one dtype."""
 
     variant: str
     e: int
     ev: int
     rows: int
+    dtype: str = "bfloat16"
+    query_heads: int = 0  # 0: HEADS
+    kv_heads: int = 0  # 0: as many as query heads
+    table_gradient: bool = False  # backward: that of the captured table too
 
     @property
     def heads(self):
-        return HEADS[self.e]
+        return self.query_heads or HEADS[self.e]
+
+    @property
+    def key_heads(self):
+        return self.kv_heads or self.heads
 
     @property
     def batches(self):
-        return max(1, TOKENS // self.rows)
+        return max(1, TOKENS * HEADS[self.e] // (self.heads * self.rows))
 
 
 class Problem:
     def __init__(self, shape):
         self.shape = shape
         generator = torch.Generator(device="cuda").manual_seed(1)
-        fresh = lambda width: torch.randn(
-            shape.batches, shape.heads, shape.rows, width, device="cuda", generator=generator
-        ).bfloat16()
-        self.q, self.k, self.v = fresh(shape.e), fresh(shape.e), fresh(shape.ev)
+        self.dtype = getattr(torch, shape.dtype)
+        self.fresh = lambda heads, width: torch.randn(
+            shape.batches, heads, shape.rows, width, device="cuda", generator=generator
+        ).to(self.dtype)
+        self.q = self.fresh(shape.heads, shape.e)
+        self.k, self.v = self.fresh(shape.key_heads, shape.e), self.fresh(shape.key_heads, shape.ev)
         self.captures = {}
         if shape.variant == "documents":
             self.captures["doc"] = document_ids(shape.rows)

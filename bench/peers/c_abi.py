@@ -37,6 +37,14 @@ class BackwardOutputs(c.Structure):
     _fields_ += [("captures", c.c_void_p), ("capture_count", c.c_size_t)]
 
 
+class CaptureGradient(c.Structure):
+    _fields_ = [("capture", c.c_char_p), ("gradient", Tensor)]
+
+
+class CallOptions(c.Structure):
+    _fields_ = [("struct_bytes", c.c_size_t), ("scale", c.POINTER(c.c_double)), ("stream", c.c_void_p), ("deterministic", c.c_int32)]
+
+
 def tensor(array):
     """A descriptor of a torch tensor; the tensor must outlive it."""
     rank = array.dim()
