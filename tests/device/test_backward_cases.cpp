@@ -20,14 +20,6 @@ bool must_refuse(const cases::CaseSpec& spec) {
          std::max(spec.extents.head_dim, spec.extents.value_dim) > most;
 }
 
-/// Gradients of captured tensors are served beside aligned 16-bit operands only.
-bool may_refuse_captures(const cases::CaseSpec& spec) {
-  const std::int64_t head_dim = spec.extents.head_dim, value_dim = spec.extents.value_dim;
-  return spec.dtype == DType::kF32 || head_dim % 8 != 0 || value_dim % 8 != 0 ||
-         std::max(head_dim, value_dim) > 256 ||
-         (spec.layout != cases::Layout::kContiguous && spec.layout != cases::Layout::kTransposed);
-}
-
 EngineOptions options() {
   EngineOptions options;
   if (std::getenv("TILEWRIGHT_CACHE_DIR") == nullptr) options.cache_dir = "none";
@@ -65,9 +57,7 @@ void run_on_gpu(const cases::Case& problem, Engine& engine, Tally& tally) {
                             spec.dtype);
     if (!why.empty()) tally.fail(problem.id(), why);
   } catch (const Error& error) {
-    const bool is_allowed =
-        must_refuse(spec) || (!gradients.captures.empty() && may_refuse_captures(spec));
-    if (error.code() == ErrorCode::kUnsupported && is_allowed)
+    if (error.code() == ErrorCode::kUnsupported && must_refuse(spec))
       ++tally.refused;
     else
       tally.fail(problem.id(), error.what());

@@ -11,6 +11,7 @@ namespace {
 using cases::EntryContext;
 using cases::Extents;
 using cases::Gradients;
+using cases::Layout;
 using cases::TrainingStep;
 
 Extents grouped(std::int64_t dim) {
@@ -147,13 +148,46 @@ TEST_F(GpuCaptures, TensorsThatNothingReadsGetZeros) {
       {3, 2}, [&](const Dims& at) { EXPECT_EQ(gradients.captures.at("unread").at(at), 0); });
 }
 
-TEST_F(GpuCaptures, EverySubscriptInOneProgram) {
-  const Extents extents = grouped(192);
+/// Operands of a call, beside what the program of a test reads.
+struct CapturedOperands {
+  const char* name;
+  std::int64_t head_dim, value_dim;
+  DType dtype;
+  Layout layout;
+};
+
+// What the copy engine takes, head dims that fill no 16 bytes, wide ones, fp32, and every way of
+// lying in memory.
+constexpr CapturedOperands kCapturedOperands[] = {
+    {"bf16_e192", 192, 192, DType::kBF16, Layout::kContiguous},
+    {"f16_e31v17", 31, 17, DType::kF16, Layout::kContiguous},
+    {"bf16_e512v64", 512, 64, DType::kBF16, Layout::kContiguous},
+    {"f16_e40v384", 40, 384, DType::kF16, Layout::kTransposed},
+    {"bf16_sliced", 64, 64, DType::kBF16, Layout::kSliced},
+    {"f16_strided", 72, 64, DType::kF16, Layout::kInnerStrided},
+    {"bf16_expanded", 64, 128, DType::kBF16, Layout::kExpanded},
+    {"f32_e64", 64, 64, DType::kF32, Layout::kContiguous},
+    {"f32_e30v100", 30, 100, DType::kF32, Layout::kContiguous},
+    {"f32_e256v192", 256, 192, DType::kF32, Layout::kContiguous},
+    {"f32_negative", 64, 96, DType::kF32, Layout::kInnerNegative},
+    {"f32_sliced", 128, 128, DType::kF32, Layout::kSliced}};
+
+class GpuCapturesOf : public GpuCaptures, public ::testing::WithParamInterface<CapturedOperands> {};
+
+TEST_P(GpuCapturesOf, EverySubscriptInOneProgram) {
+  const CapturedOperands& given = GetParam();
+  Extents extents = grouped(given.head_dim);
+  extents.value_dim = given.value_dim;
   EntryContext context(extents, 13);
   const Program program = cases::every_subscript(context);
-  TrainingStep step = step_for(extents, 14);
+  TrainingStep step =
+      cases::step_of(cases::random_operands(extents, given.dtype, 14, given.layout), 15);
   EXPECT_EQ(wrong_gradients(engine_, program, step), "");
+  EXPECT_EQ(wrong_gradients(engine_, program, step, {.deterministic = true}), "");
 }
+
+INSTANTIATE_TEST_SUITE_P(AnyOperands, GpuCapturesOf, ::testing::ValuesIn(kCapturedOperands),
+                         [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
 }  // namespace tilewright::device_tests

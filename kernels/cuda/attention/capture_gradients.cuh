@@ -3,30 +3,27 @@
 // Formula    S = Q K^T, T = score_mod(scale S), P = e^(T - lse) where live, else 0; dP = dO V^T,
 //            dT = P (dP - delta); d capture[place] += dT dT/d load for every load and live pair.
 // Pipeline   a block's units, (batch, head) pairs and key tiles one after the other; a tile's
-// copies,
-//            products, terms and sums follow each other, and blocks on one multiprocessor overlap.
-// Tensors    query, key, value, d_out: element type, global, 16-byte rows; minus_lse, delta fp32,
-//            global, from backward_prepare.cuh; sums fp32, global, a copy a block.
-// Memory     shared: query, dO, key and value tile, terms [queries][keys] fp32; registers a thread:
-//            S and dP of 16 queries by 64 keys a warp.
+//            copies, products, terms and sums follow each other, and blocks on one multiprocessor
+//            overlap.
+// Tensors    query, key, value, d_out: element type, global, any strides (kCopyBytes); minus_lse,
+//            delta fp32, global, from backward_prepare.cuh; sums fp32, global, a copy a block.
+// Memory     shared: query, dO, key and value tile, or slabs of their columns, terms
+//            [queries][keys] fp32; registers a thread: S and dP of 16 queries by 64 keys a warp.
 // Numbers    S, dP, terms and sums fp32. Dead pairs are selected away. Sums have one order, which
 //            depends on the problem and the number of blocks; but pairs that may meet anywhere are
 //            added by the memory itself in variants without kOrderedPairs.
 #pragma once
 
 #include "attention/capture_contract.cuh"
-#include "attention/capture_copies.cuh"
 #include "attention/capture_entries.cuh"
+#include "attention/capture_products.cuh"
 #include "ptx/vector_memory.cuh"
-#include "tile/warp_products.cuh"
 
 namespace tilewright::cuda {
 
 template <class Variant, class Mods, class Captures>
 struct CaptureGradients {
   using Layout = CaptureLayout<Variant>;
-  using Element = typename Variant::Element;
-  using KeyTile = typename Layout::KeyTile;
   using Score = Accumulator<Layout::kKeyTile>;
   static constexpr i32 kQueryTile = Layout::kQueryTile;
   static constexpr i32 kKeyTile = Layout::kKeyTile;
@@ -85,17 +82,13 @@ struct CaptureGradients {
       ptx::sync_block();
       if (!loaded) load_rows(q_end);
       loaded = true;
-      copies().keys(begin, tile_end);
-      ptx::commit_copies();
-      ptx::wait_copies<0>();
-      ptx::sync_block();
       const bool cut = tile_end - begin < kKeyTile || q_end - q_begin < kQueryTile;
-      run_tile(begin, tile_end, found == TileClass::kPartial, cut);
+      run_tile({begin, tile_end, q_end}, found == TileClass::kPartial, cut);
     }
   }
 
-  __device__ __forceinline__ CaptureCopies<Variant> copies() const {
-    return {params, layout, stream};
+  __device__ __forceinline__ CaptureProducts<Variant> products() const {
+    return {{params, layout, stream}, warp, lane};
   }
 
   __device__ __forceinline__ i32 query_of(int slot) const {
@@ -104,7 +97,7 @@ struct CaptureGradients {
 
   /// What the queries bring: operands, numbers of softmax, values of the mods.
   __device__ __forceinline__ void load_rows(i32 q_end) {
-    copies().queries(q_end);
+    products().load_queries(q_end);
     const i64 first = (static_cast<i64>(stream.batch) * params.extents.query_heads + stream.head) *
                       params.stream_rows;
 #pragma unroll
@@ -117,27 +110,10 @@ struct CaptureGradients {
     }
   }
 
-  /// Rows of this warp in `rows`, times rows of `keys`.
-  template <class Rows, class Keys>
-  __device__ __forceinline__ void product(Score& result, u32 rows_at, u32 keys_at) const {
-    const ptx::SharedAddress rows =
-        lane_in_16_rows<Rows>(layout.at(rows_at + warp * 16 * Rows::kRowBytes), lane);
-    const auto operand = [&](int step) {
-      QueryFragments<Element, Rows, 1> fragments;
-      fragments.load(rows, step);
-      return fragments;
-    };
-    Score all[1];
-    score_product<Element, Keys>(all, operand,
-                                 lane_in_two_by_8_rows<Keys>(layout.at(keys_at), lane));
-    result = all[0];
-  }
-
-  __device__ __forceinline__ void run_tile(i32 kv_begin, i32 kv_end, bool partial, bool cut) {
+  __device__ __forceinline__ void run_tile(const CaptureTile& tile, bool partial, bool cut) {
+    const i32 kv_begin = tile.begin, kv_end = tile.end;
     Score score, d_modified;
-    product<typename Layout::QueryTile, KeyTile>(score, Layout::kQueryAt, Layout::kKeyAt);
-    product<typename Layout::GradTile, typename Layout::ValueTile>(d_modified, Layout::kGradAt,
-                                                                   Layout::kValueAt);
+    products().make(tile, score, d_modified);
 #pragma unroll
     for (int e = 0; e < Score::kElements; ++e) {
       const int slot = Score::row_slot(e);

@@ -1,7 +1,12 @@
 // Shared memory of a block of the kernel of captured gradients.
 //
-// A variant is a struct with: Element (Bf16 or F16), kHeadDim, kValueDim, kQueryTile (64 or 128),
-// kOrderedPairs (pairs that may meet at an element are added in a fixed order).
+// A variant is a struct with
+//   Element         Bf16, F16 or F32
+//   kHeadDim, kValueDim
+//   kQueryTile      64 or 128
+//   kSlabColumns    0: operands lie in shared memory whole; else so many of their columns at a time
+//   kCopyBytes      as in portable_layout.cuh
+//   kOrderedPairs   pairs that may meet at an element are added in a fixed order
 #pragma once
 
 #include "attention/capture_params.cuh"
@@ -23,15 +28,19 @@ struct CaptureLayout {
   /// Words of a row of terms: rows, columns and diagonals lie in different banks.
   static constexpr int kPitch = kKeyTile + 1;
 
-  using QueryTile = RowTile<Element, kQueryTile, Variant::kHeadDim>;
-  using GradTile = RowTile<Element, kQueryTile, Variant::kValueDim>;
-  using KeyTile = RowTile<Element, kKeyTile, Variant::kHeadDim>;
-  using ValueTile = RowTile<Element, kKeyTile, Variant::kValueDim>;
+  static constexpr bool kInSlabs = Variant::kSlabColumns != 0;
+  static constexpr int kHeadColumns = kInSlabs ? Variant::kSlabColumns : Variant::kHeadDim;
+  static constexpr int kValueColumns = kInSlabs ? Variant::kSlabColumns : Variant::kValueDim;
+  using QueryTile = RowTile<Element, kQueryTile, kHeadColumns>;
+  using GradTile = RowTile<Element, kQueryTile, kValueColumns>;
+  using KeyTile = RowTile<Element, kKeyTile, kHeadColumns>;
+  using ValueTile = RowTile<Element, kKeyTile, kValueColumns>;
 
+  /// Slabs of query and dO, and of key and value, take turns in one place.
   static constexpr int kQueryAt = 0;
-  static constexpr int kGradAt = kQueryAt + QueryTile::kBytes;
+  static constexpr int kGradAt = kInSlabs ? kQueryAt : kQueryAt + QueryTile::kBytes;
   static constexpr int kKeyAt = kGradAt + GradTile::kBytes;
-  static constexpr int kValueAt = kKeyAt + KeyTile::kBytes;
+  static constexpr int kValueAt = kInSlabs ? kKeyAt : kKeyAt + KeyTile::kBytes;
   static constexpr int kTermsAt = kValueAt + ValueTile::kBytes;
   static constexpr int kPlacesAt = kTermsAt + kQueryTile * kPitch * 4;
   static constexpr int kSumsAt = kPlacesAt + kThreads * 8;

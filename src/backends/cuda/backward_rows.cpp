@@ -102,6 +102,8 @@ std::vector<BackwardCandidate> backward_candidates(const RowQuestion& question) 
                    .rejection = family.empty() ? dims_rejection(shape, question.problem) : family});
   for (BackwardCandidate& candidate : portable_backward_candidates(question))
     all.push_back(std::move(candidate));
+  for (BackwardCandidate& candidate : all)
+    candidate.row.block_shared_bytes = question.device.block_shared_bytes;
   return all;
 }
 

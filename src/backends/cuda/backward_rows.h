@@ -22,6 +22,7 @@ struct BackwardRow {
   int query_stages = 2;
   int grad_stages = 2;
   std::int64_t max_head_dim = 128;
+  std::int64_t block_shared_bytes = 0;  ///< what the device gives a block
 
   // The portable family: the members of a variant in attention/portable_backward_layout.cuh.
   int key_warps = 0;

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "backends/cuda/emit/capture_text.h"
 #include "backends/cuda/emit/mods_text.h"
 #include "base/check.h"
-#include "tilewright/error.h"
 
 namespace tilewright::cuda {
 
@@ -188,23 +186,6 @@ FinishText hopper_finish(const std::string& name, const Problem& problem, const 
   return text;
 }
 
-/// The kernel of captured gradients reads 16-bit operands in whole 16-byte pieces.
-void check_captures(const Problem& problem, const BackwardRow& row) {
-  if (row.family == Family::kHopper) return;
-  const bool is_half = problem.query_dtype != DType::kF32;
-  const std::int64_t most = std::max(problem.head_dim, problem.value_dim);
-  if (is_half && row.copy_bytes == 16 && most <= 256) return;
-  throw Error({.code = ErrorCode::kUnsupported,
-               .what = "gradients of captured tensors are not served for these tensors on CUDA",
-               .where = row.name,
-               .expected = "bf16 or f16, head dims that are multiples of 8 to 256, 16-byte aligned "
-                           "bases and strides, innermost stride 1",
-               .got = fmt::format("{}, E {}, Ev {}, copies of {} bytes",
-                                  tilewright::name(problem.query_dtype), problem.head_dim,
-                                  problem.value_dim, row.copy_bytes),
-               .hint = "leave the captured gradients out, or make the tensors contiguous"});
-}
-
 }  // namespace
 
 BackwardSource emit_backward(const backends::EmitRequest& request, const BackwardRow& row) {
@@ -214,9 +195,8 @@ BackwardSource emit_backward(const backends::EmitRequest& request, const Backwar
   source.kernel_name = kernel_name(request, row, mods);
   const std::string& name = source.kernel_name;
   const bool has_captures = !mods.captures.loads.empty();
-  if (has_captures) check_captures(request.problem, row);
   source.capture_shape =
-      capture_shape(request.problem, request.variant.ordered && mods.captures.has_gathers());
+      capture_shape(row, request.problem, request.variant.ordered && mods.captures.has_gathers());
   const FinishText finish =
       row.family == Family::kHopper
           ? hopper_finish(name, request.problem, row)

@@ -4,6 +4,15 @@
 
 namespace tilewright::cuda {
 
+namespace {
+
+const char* element_of(const Problem& problem) {
+  if (problem.query_dtype == DType::kF32) return "F32";
+  return problem.query_dtype == DType::kBF16 ? "Bf16" : "F16";
+}
+
+}  // namespace
+
 std::string capture_variant_text(const Problem& problem, const CaptureShape& shape) {
   return fmt::format(
       "struct EmittedCaptureVariant {{\n"
@@ -11,10 +20,12 @@ std::string capture_variant_text(const Problem& problem, const CaptureShape& sha
       "  static constexpr int kHeadDim = {};\n"
       "  static constexpr int kValueDim = {};\n"
       "  static constexpr int kQueryTile = {};\n"
+      "  static constexpr int kSlabColumns = {};\n"
+      "  static constexpr int kCopyBytes = {};\n"
       "  static constexpr bool kOrderedPairs = {};\n"
       "}};\n",
-      problem.query_dtype == DType::kBF16 ? "Bf16" : "F16", problem.head_dim, problem.value_dim,
-      shape.query_tile, shape.ordered_pairs);
+      element_of(problem), problem.head_dim, problem.value_dim, shape.query_tile,
+      shape.slab_columns, shape.copy_bytes, shape.ordered_pairs);
 }
 
 std::string capture_kernels_text(const std::string& kernel, const CaptureShape& shape) {

@@ -80,6 +80,14 @@ std::size_t copy_bytes(const Problem& problem) {
 
 }  // namespace
 
+params::TensorStrides d_out_copy_strides(const Problem& problem) noexcept {
+  const std::int64_t row = padded_value_columns(problem);
+  return {.batch = problem.query_heads * problem.q_len * row,
+          .head = problem.q_len * row,
+          .row = row,
+          .column = 1};
+}
+
 std::size_t BackwardSpace::bytes() const noexcept {
   std::size_t all = 0;
   for (const Part* part :

@@ -59,6 +59,7 @@ params::Extents extents_of(const Problem& problem) noexcept;
 inline std::int64_t padded_value_columns(const Problem& problem) noexcept {
   return (problem.value_dim + 7) / 8 * 8;
 }
+params::TensorStrides d_out_copy_strides(const Problem& problem) noexcept;
 
 /// Whether rows can be read or written 16 bytes at a time: the element type, columns side by side,
 /// whole groups of 8.

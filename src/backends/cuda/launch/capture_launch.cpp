@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "backends/cuda/launch/backward_launch.h"
 #include "ir/program.h"
 #include "tilewright/error.h"
 
@@ -36,13 +37,6 @@ void check_targets(const CaptureKernelPlan& plan, const Program& program) {
                  .got = std::to_string(element_count(tensor.shape)),
                  .hint = "without `deterministic` there is no such limit"});
   }
-}
-
-params::TensorStrides operand_strides_of(const TensorView& tensor) noexcept {
-  return {.batch = stride_of(tensor, 0),
-          .head = stride_of(tensor, 1),
-          .row = stride_of(tensor, 2),
-          .column = stride_of(tensor, 3)};
 }
 
 /// Units enough for all blocks, though rows (and keys) of a mask may differ in work.
@@ -108,12 +102,10 @@ params::Captures capture_params(const BackwardSite& site, const BackwardCut& cut
   params.minus_lse = space.minus_lse.address;
   params.delta = space.delta.address;
   params.error = site.error;
-  params.query_strides = operand_strides_of(inputs.query);
-  params.key_strides = operand_strides_of(inputs.key);
-  params.value_strides = operand_strides_of(inputs.value);
-  params.d_out_strides = operand_strides_of(
-      is_copied ? contiguous(inputs.d_out.data, problem.query_dtype, inputs.d_out.shape)
-                : inputs.d_out);
+  params.query_strides = operand_strides(inputs.query);
+  params.key_strides = operand_strides(inputs.key);
+  params.value_strides = operand_strides(inputs.value);
+  params.d_out_strides = is_copied ? d_out_copy_strides(problem) : operand_strides(inputs.d_out);
   for (std::size_t n = 0; n < captures.targets.size(); ++n) {
     const CaptureCut::Target& target = captures.targets[n];
     params.target[n] = {.sums = sums + target.at_bytes,

@@ -6,15 +6,6 @@ namespace tilewright::cuda {
 
 namespace {
 
-/// The copy of d_out: rows padded to whole groups of 8 columns.
-params::TensorStrides copy_strides(const Problem& problem) {
-  const std::int64_t row = padded_value_columns(problem);
-  return {.batch = problem.query_heads * problem.q_len * row,
-          .head = problem.q_len * row,
-          .row = row,
-          .column = 1};
-}
-
 void fill_key_gradients(const BackwardSite& site, const BackwardSpace& space,
                         params::PortableBackward& params) {
   const BackwardOutputs& outputs = site.launch.outputs;
@@ -47,7 +38,7 @@ void fill_portable_backward(const BackwardSite& site, const BackwardCut& cut,
   params.query_strides = operand_strides(inputs.query);
   params.key_strides = operand_strides(inputs.key);
   params.value_strides = operand_strides(inputs.value);
-  params.d_out_strides = copies ? copy_strides(problem) : operand_strides(inputs.d_out);
+  params.d_out_strides = copies ? d_out_copy_strides(problem) : operand_strides(inputs.d_out);
   params.minus_lse = space.minus_lse.address;
   params.delta = space.delta.address;
   params.d_query_sums = space.d_query_sums.address;
