@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Draws a bar chart (SVG) of a forward comparison.
+"""Draws a bar chart (SVG) of a comparison with peers.
 
-usage: chart.py RESULTS.jsonl OUT.svg        (RESULTS from bench/forward/forward_peers.py)
-One group a problem, one bar an implementation, TFLOP/s on live pairs. Plain attention and mods at head dim 128.
+usage: chart.py RESULTS.jsonl OUT.svg        (RESULTS from bench/forward/forward_peers.py or bench/backward/backward_peers.py)
+One group a problem, one bar an implementation, TFLOP/s on live pairs. Plain attention and mods at head dim 128, bf16.
 """
 import html
 import json
@@ -15,12 +15,19 @@ GROUPS = [  # title, variant, e, ev, rows
     ("table bias", "relative", 128, 128, 8192),
 ]
 BARS = [  # implementation, label, colour
-    ("tilewright", "Tilewright", "#1f6f5c"), ("flash-attention-4", "FlashAttention-4", "#7a86b8"), ("cudnn", "cuDNN", "#b9a06a"),
+    ("tilewright", "Tilewright", "#1f6f5c"), ("tilewright-deterministic", "in a fixed order", "#6fae9d"), ("flash-attention-4", "FlashAttention-4", "#7a86b8"), ("cudnn", "cuDNN", "#b9a06a"),
     ("flash-attention-2", "FlashAttention-2", "#c9c4d6"), ("flex-flash", "FlexAttention FLASH", "#c77f6b"),
     ("flex-triton", "FlexAttention Triton", "#e0b7a8"), ("eager", "eager", "#d0d0d0"),
 ]
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 1080, 400, 52, 56, 44
 STEP = 100  # TFLOP/s between lines
+TITLES = {"forward": "Forward attention", "backward": "Gradients of attention"}
+
+
+def is_shown(line):
+    """One key head a query head, bf16, no gradient of a table: the problems of GROUPS have one line an implementation."""
+    heads = line.get("kv_heads", line.get("h")) == line.get("h") and line.get("h") != 64
+    return line.get("kind") in TITLES and heads and line.get("dtype", "bfloat16") == "bfloat16" and not line.get("table_gradient")
 
 
 def read(path):
@@ -28,7 +35,7 @@ def read(path):
     table, context = {}, {}
     for text in open(path):
         line = json.loads(text)
-        if line.get("kind") != "forward":
+        if not is_shown(line):
             continue
         context = context or line
         key = (line["variant"], line["e"], line["ev"], line["rows"])
@@ -80,7 +87,7 @@ def chart(table, context):
     groups = [g for g in GROUPS if tuple(g[1:]) in table]
     top = max(line["tflops"] for g in groups for line in table[tuple(g[1:])].values())
     scale = (HEIGHT - TOP - BOTTOM) / (top * 1.05)
-    title = f"Forward attention, bf16, head dim 128, 16k tokens, {context['machine']['gpu']}: TFLOP/s on live pairs"
+    title = f"{TITLES[context['kind']]}, bf16, head dim 128, 16k tokens, {context['machine']['gpu']}: TFLOP/s on live pairs"
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>', text(LEFT, 22, title, 15, "start", "bold")]
     for rate in range(0, int(top) + 1, STEP):
