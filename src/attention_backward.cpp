@@ -1,6 +1,7 @@
 #include "attention_state.h"
 #include "backward_check.h"
 #include "call_check.h"
+#include "record.h"
 
 namespace tilewright {
 
@@ -47,24 +48,37 @@ CallReport run_backward(EngineCore& core, Prepared& asked, const BackwardParts& 
 
 CallReport Attention::backward(const BackwardInputs& inputs, const BackwardOutputs& outputs,
                                const CallOptions& options) const {
-  wait();
-  Problem problem = problem_from(inputs, outputs);
-  require_same_class(state_->problem, problem);
-  problem.scale = options.scale ? options.scale : state_->problem.scale;
-  problem.q_base = state_->problem.q_base;
-  problem.kv_base = state_->problem.kv_base;
-  if (state_->lists) check_lists(*state_->lists, problem);
-  if (options.mask_map != nullptr)
-    check_map(*options.mask_map, state_->lists.has_value(), state_->program, problem);
-  return run_backward(*state_->core, *state_->prepared,
-                      {.program = state_->program,
-                       .problem = problem,
-                       .inputs = inputs,
-                       .outputs = outputs,
-                       .lists = state_->lists ? &*state_->lists : nullptr,
-                       .map = state_->lists_map ? &*state_->lists_map : options.mask_map,
-                       .stream = options.stream,
-                       .deterministic = options.deterministic});
+  const State& state = *state_;
+  const BlockLists* const lists = state.lists ? &*state.lists : nullptr;
+  const std::optional<double> scale = options.scale ? options.scale : state.problem.scale;
+  const FailedCall attempt{.program = state.program,
+                           .backward_inputs = &inputs,
+                           .gradients = &outputs,
+                           .scale = scale,
+                           .q_base = state.problem.q_base,
+                           .kv_base = state.problem.kv_base,
+                           .lists = lists,
+                           .deterministic = options.deterministic};
+  return recorded(state.core->options, attempt, [&] {
+    wait();
+    Problem problem = problem_from(inputs, outputs);
+    require_same_class(state.problem, problem);
+    problem.scale = scale;
+    problem.q_base = state.problem.q_base;
+    problem.kv_base = state.problem.kv_base;
+    if (lists != nullptr) check_lists(*lists, problem);
+    if (options.mask_map != nullptr)
+      check_map(*options.mask_map, lists != nullptr, state.program, problem);
+    return run_backward(*state.core, *state.prepared,
+                        {.program = state.program,
+                         .problem = problem,
+                         .inputs = inputs,
+                         .outputs = outputs,
+                         .lists = lists,
+                         .map = state.lists_map ? &*state.lists_map : options.mask_map,
+                         .stream = options.stream,
+                         .deterministic = options.deterministic});
+  });
 }
 
 void Attention::prepare_backward(const GradientSet& gradients) const {

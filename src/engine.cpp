@@ -133,20 +133,28 @@ void Engine::check_device_errors() const {
 
 CallReport Engine::attention_backward(const Program& program, const BackwardInputs& inputs,
                                       const BackwardOutputs& outputs, const CallOptions& options) {
-  Problem problem = problem_from(inputs, outputs);
-  problem.scale = options.scale;
-  if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
-  if (options.mask_map != nullptr)
-    check_map(*options.mask_map, options.block_lists != nullptr, program, problem);
-  return run_backward(*state_->core, *state_->prepare(program, problem),
-                      {.program = program,
-                       .problem = problem,
-                       .inputs = inputs,
-                       .outputs = outputs,
-                       .lists = options.block_lists,
-                       .map = options.mask_map,
-                       .stream = options.stream,
-                       .deterministic = options.deterministic});
+  const FailedCall attempt{.program = program,
+                           .backward_inputs = &inputs,
+                           .gradients = &outputs,
+                           .scale = options.scale,
+                           .lists = options.block_lists,
+                           .deterministic = options.deterministic};
+  return recorded(state_->core->options, attempt, [&] {
+    Problem problem = problem_from(inputs, outputs);
+    problem.scale = options.scale;
+    if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
+    if (options.mask_map != nullptr)
+      check_map(*options.mask_map, options.block_lists != nullptr, program, problem);
+    return run_backward(*state_->core, *state_->prepare(program, problem),
+                        {.program = program,
+                         .problem = problem,
+                         .inputs = inputs,
+                         .outputs = outputs,
+                         .lists = options.block_lists,
+                         .map = options.mask_map,
+                         .stream = options.stream,
+                         .deterministic = options.deterministic});
+  });
 }
 
 EngineStats Engine::stats() const { return state_->core->stats.read(); }

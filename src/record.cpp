@@ -34,12 +34,23 @@ Json to_json(const Error& error) {
           {"expected", parts.expected}, {"got", parts.got},   {"hint", parts.hint}};
 }
 
-/// Every tensor that the call reads, by the name that the folder gives it.
-std::vector<io::NamedTensor> read_tensors(const FailedCall& call) {
-  std::vector<io::NamedTensor> tensors;
+/// The operands of the call, by the name that the folder gives them.
+std::vector<io::NamedTensor> operands_of(const FailedCall& call) {
   if (call.inputs != nullptr)
-    tensors = {
+    return {
         {"query", call.inputs->query}, {"key", call.inputs->key}, {"value", call.inputs->value}};
+  if (call.backward_inputs == nullptr) return {};
+  const BackwardInputs& inputs = *call.backward_inputs;
+  std::vector<io::NamedTensor> tensors{{"query", inputs.query}, {"key", inputs.key},
+                                       {"value", inputs.value}, {"out", inputs.out},
+                                       {"lse", inputs.lse},     {"d_out", inputs.d_out}};
+  if (inputs.d_lse) tensors.push_back({"d_lse", *inputs.d_lse});
+  return tensors;
+}
+
+/// Every tensor that the call reads.
+std::vector<io::NamedTensor> read_tensors(const FailedCall& call) {
+  std::vector<io::NamedTensor> tensors = operands_of(call);
   const auto captures = call.program.structure().captures();
   for (std::size_t slot = 0; slot < captures.size(); ++slot) {
     tensors.push_back({"capture." + captures[slot].name, call.program.bindings().captures[slot]});
@@ -59,6 +70,21 @@ Json outputs_json(const ForwardOutputs& outputs) {
   if (outputs.lse) json["lse"] = to_json(*outputs.lse);
   if (outputs.max_scores) json["max_scores"] = to_json(*outputs.max_scores);
   return json;
+}
+
+Json outputs_json(const BackwardOutputs& gradients) {
+  Json json = Json::object();
+  if (gradients.d_query) json["d_query"] = to_json(*gradients.d_query);
+  if (gradients.d_key) json["d_key"] = to_json(*gradients.d_key);
+  if (gradients.d_value) json["d_value"] = to_json(*gradients.d_value);
+  for (const auto& [name, gradient] : gradients.captures)
+    json["capture." + name] = to_json(gradient);
+  return json;
+}
+
+const char* kind_of(const FailedCall& call) {
+  if (call.backward_inputs != nullptr) return "backward";
+  return call.inputs != nullptr ? "forward" : "prepare";
 }
 
 Json problem_json(const Problem& problem) {
@@ -90,7 +116,7 @@ Json call_json(const EngineOptions& options, const FailedCall& call, const Error
   json["record_version"] = kRecordVersion;
   json["tilewright"] = version();
   json["program"] = call.program.text();
-  json["call"] = call.inputs != nullptr ? "forward" : "prepare";
+  json["call"] = kind_of(call);
   if (call.problem != nullptr) json["problem"] = problem_json(*call.problem);
   if (call.scale) json["scale"] = *call.scale;
   json["q_base"] = call.q_base;
@@ -100,6 +126,10 @@ Json call_json(const EngineOptions& options, const FailedCall& call, const Error
     json["inputs"][tensor.name] = to_json(tensor.view);
   }
   if (call.outputs != nullptr) json["outputs"] = outputs_json(*call.outputs);
+  if (call.gradients != nullptr) {
+    json["outputs"] = outputs_json(*call.gradients);
+    json["deterministic"] = call.deterministic;
+  }
   if (call.lists != nullptr) {
     json["lists"] = {{"q_len", call.lists->q_len},
                      {"kv_len", call.lists->kv_len},

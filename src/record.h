@@ -1,21 +1,25 @@
 #pragma once
 
+#include "tilewright/backward.h"
 #include "tilewright/engine.h"
 #include "tilewright/error.h"
 
 namespace tilewright {
 
-/// What forward() or prepare() was given, as far as it can be repeated: forward() has tensors,
-/// prepare() a problem.
+/// What forward(), backward() or prepare() was given, as far as it can be repeated: forward() and
+/// backward() have tensors, prepare() a problem.
 struct FailedCall {
   const Program& program;
   const ForwardInputs* inputs = nullptr;
   const ForwardOutputs* outputs = nullptr;
+  const BackwardInputs* backward_inputs = nullptr;
+  const BackwardOutputs* gradients = nullptr;
   const Problem* problem = nullptr;
   std::optional<double> scale = {};
   std::int64_t q_base = 0;
   std::int64_t kv_base = 0;
   const BlockLists* lists = nullptr;
+  bool deterministic = false;
 };
 
 inline FailedCall failed_prepare(const Program& program, const Problem& problem,
@@ -29,7 +33,7 @@ inline FailedCall failed_prepare(const Program& program, const Problem& problem,
 }
 
 /// Version of the folder's format; docs/record.md.
-inline constexpr int kRecordVersion = 2;
+inline constexpr int kRecordVersion = 3;
 
 /// Saves a failing call as a new folder in options.record_dir: call.json with program text, shapes,
 /// strides, dtypes, options and the error, and tensors.safetensors where options.record_data asks

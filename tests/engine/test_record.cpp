@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "engine/calls.h"
+#include "support/backward.h"
 #include "support/scratch_folder.h"
 
 namespace tilewright::cases {
@@ -87,6 +88,41 @@ TEST(Record, AFailingPrepareIsSavedWithItsProblem) {
   const std::string text = only_recording(options.record_dir);
   for (const char* word : {"\"prepare\"", "\"head_dim\": 513", "\"query_heads\": 3"})
     EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
+}
+
+TEST(Record, FailingBackwardCallsAreSavedWithTheirGradients) {
+  const testing::ScratchFolder scratch;
+  EngineOptions options = cpu_options();
+  options.record_dir = scratch.file("records");
+  options.record_data = true;
+  Engine engine(options);
+  Tensor table(DType::kF32, {5});
+  table.fill(0.0);
+  const Program program = faulty(table);
+  TrainingStep step = step_of(random_operands(square(1, 1, 20, 16), DType::kF32, 54), 55);
+  step.results.out.fill(0.0);
+  step.results.lse->fill(0.0);
+  const Gradients gradients = gradients_for(step, program);
+  error_of([&] {
+    engine.attention_backward(program, step.inputs(), gradients.outputs(),
+                              {.scale = 0.5, .deterministic = true});
+  });
+  const std::string text = only_recording(options.record_dir);
+  for (const char* word : {"\"backward\"", "\"scale\": 0.5", "\"deterministic\": true", "\"d_out\"",
+                           "\"d_query\"", "\"capture.bias\"", "outside captured tensor"})
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
+}
+
+TEST(Record, AFailingBackwardOfAPreparedCallIsSaved) {
+  const testing::ScratchFolder scratch;
+  EngineOptions options = cpu_options();
+  options.record_dir = scratch.file("records");
+  Engine engine(options);
+  const Attention attention = engine.prepare(causal(), problem_of(square(1, 1, 20, 16)));
+  const TrainingStep step = step_of(random_operands(square(1, 1, 20, 8), DType::kF32, 56), 57);
+  const Gradients gradients = gradients_for(step, causal());
+  error_of([&] { attention.backward(step.inputs(), gradients.outputs()); });
+  EXPECT_NE(only_recording(options.record_dir).find("another class"), std::string::npos);
 }
 
 TEST(Record, AFolderThatCannotBeWrittenLeavesTheErrorAsItWas) {

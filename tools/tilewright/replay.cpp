@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "backward_check.h"
 #include "base/formatted.h"
 #include "console.h"
 #include "exit_code.h"
@@ -158,6 +159,14 @@ std::string repeat_prepare(Recording& recording, Engine& engine) {
   return "prepare() now succeeds\n";
 }
 
+/// The prepared attention of a recorded call with tensors.
+Attention prepared_for(Recording& recording, Engine& engine, const Program& program,
+                       Problem problem) {
+  take_placement(recording.json(), problem);
+  const std::optional<BlockLists> lists = lists_of(recording);
+  return lists ? engine.prepare(program, problem, *lists) : engine.prepare(program, problem);
+}
+
 std::string repeat_forward(Recording& recording, Engine& engine) {
   const Json& json = recording.json();
   const Program program = bound_program(recording);
@@ -170,12 +179,43 @@ std::string repeat_forward(Recording& recording, Engine& engine) {
     if (name == "lse") outputs.lse = view;
     if (name == "max_scores") outputs.max_scores = view;
   }
-  const std::optional<BlockLists> lists = lists_of(recording);
-  Problem problem = problem_from(inputs, outputs);
-  take_placement(json, problem);
   const Attention attention =
-      lists ? engine.prepare(program, problem, *lists) : engine.prepare(program, problem);
+      prepared_for(recording, engine, program, problem_from(inputs, outputs));
   return formatted("the call now succeeds on {}\n", attention.forward(inputs, outputs).kernel);
+}
+
+void take_gradient(const std::string& name, const TensorView& view, BackwardOutputs& gradients) {
+  constexpr std::string_view kCapture = "capture.";
+  if (name == "d_query") gradients.d_query = view;
+  if (name == "d_key") gradients.d_key = view;
+  if (name == "d_value") gradients.d_value = view;
+  if (name.starts_with(kCapture)) gradients.captures.emplace(name.substr(kCapture.size()), view);
+}
+
+std::string repeat_backward(Recording& recording, Engine& engine) {
+  const Json& json = recording.json();
+  const Program program = bound_program(recording);
+  const BackwardInputs inputs{recording.input("query").value(), recording.input("key").value(),
+                              recording.input("value").value(), recording.input("out").value(),
+                              recording.input("lse").value(),   recording.input("d_out").value(),
+                              recording.input("d_lse")};
+  BackwardOutputs gradients;
+  for (const auto& [name, description] : json.at("outputs").members())
+    take_gradient(name, recording.tensor(description, name), gradients);
+  const Attention attention =
+      prepared_for(recording, engine, program, problem_from(inputs, gradients));
+  const CallOptions options{.deterministic = json.at("deterministic").truth()};
+  return formatted("the call now succeeds on {}\n",
+                   attention.backward(inputs, gradients, options).kernel);
+}
+
+/// Repeats the call by its kind.
+std::string repeat(Recording& recording, Engine& engine) {
+  const std::string kind(recording.json().at("call").text());
+  if (kind == "prepare") return repeat_prepare(recording, engine);
+  if (kind == "forward") return repeat_forward(recording, engine);
+  if (kind == "backward") return repeat_backward(recording, engine);
+  recording.bad("names an unknown call");
 }
 
 }  // namespace
@@ -187,8 +227,7 @@ int replay_call(const std::string& folder, const EngineOptions& overrides) {
                             recording.has_data() ? "with its" : "with random",
                             recording.json().at("error").at("what").text()));
     Engine engine(recorded_options(recording.json().at("options"), overrides));
-    const bool is_prepare = recording.json().at("call").text() == "prepare";
-    print(is_prepare ? repeat_prepare(recording, engine) : repeat_forward(recording, engine));
+    print(repeat(recording, engine));
     return kSuccess;
   } catch (const io::JsonMismatch&) {
     recording.bad("lacks a field, or has one of another kind");
