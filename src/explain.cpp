@@ -36,11 +36,29 @@ std::string source_text(Prepared& prepared, const Program& program, const Proble
   return "source of " + source.kernel_name + " (" + source.toolchain + "):\n" + source.text + "\n";
 }
 
-std::string derivative_text(Prepared& prepared, const Program& program) {
+ir::DerivativeRequest every_gradient(const Program& program) {
   ir::DerivativeRequest request;
   for (const ir::CaptureSlot& slot : program.structure().captures())
     request.captures.push_back(is_floating(slot.dtype));
-  return ir::derivative_text(prepared.gradient(program, request)->derivative, program.bindings());
+  return request;
+}
+
+std::string derivative_text(Prepared& prepared, const Program& program) {
+  return ir::derivative_text(prepared.gradient(program, every_gradient(program))->derivative,
+                             program.bindings());
+}
+
+/// How the gradients of the problem are computed, all of them; compiles what they need.
+std::string backward_text(Prepared& prepared, const Program& program, const Problem& problem) {
+  Prepared& planned = prepared.for_backward(program, problem);
+  const auto stage = planned.gradient(program, every_gradient(program));
+  const auto kernel =
+      planned.backward_kernel(*stage, problem, planned.variant_of(program, problem), true);
+  const bool on_host = problem.device.kind == DeviceKind::kCpu;
+  return "backward " + plan::to_text(planned.plan()) +
+         "  additions in a fixed order: " + (on_host ? "always" : "on request (deterministic)") +
+         "\n  workspace: " + std::to_string(kernel->workspace_bytes(program, problem)) +
+         " bytes at most\n";
 }
 
 }  // namespace
@@ -52,6 +70,7 @@ std::string explain_stage(Prepared& prepared, const Program& program, const Prob
   if (stage == "plan") return plan::to_text(prepared.plan());
   if (stage == "source") return source_text(prepared, program, problem);
   if (stage == "derivative") return derivative_text(prepared, program);
+  if (stage == "backward") return backward_text(prepared, program, problem);
   if (stage == "all") {
     return program.text() + "\n" + facts_text(prepared, program, problem) + "\n" +
            plan::to_text(prepared.plan()) + "\n" + source_text(prepared, program, problem);
@@ -59,7 +78,7 @@ std::string explain_stage(Prepared& prepared, const Program& program, const Prob
   throw Error({.code = ErrorCode::kInvalidArgument,
                .what = "there is no such stage",
                .where = "stage",
-               .expected = "program, facts, plan, source, derivative or all",
+               .expected = "program, facts, plan, source, derivative, backward or all",
                .got = std::string(stage),
                .hint = {}});
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -7,7 +8,9 @@
 #include "io/npy.h"
 #include "io/tensor_file.h"
 #include "program.h"
+#include "support/backward.h"
 #include "support/scratch_folder.h"
+#include "tilewright/tilewright.h"
 
 namespace tilewright {
 namespace {
@@ -179,6 +182,43 @@ TEST(Verbs, ARecordedFailureFailsAgainWhenReplayed) {
   const ProgramRun again = run_program({"run", "--replay", folders[0]});
   EXPECT_EQ(again.exit_code, 3) << again.err;
   EXPECT_NE(again.err.find("table"), std::string::npos) << again.err;
+}
+
+TEST(Verbs, ARecordedFailureOfBackwardFailsAgainWhenReplayed) {
+  const ScratchFolder folder;
+  EngineOptions options;
+  options.cache_dir = "none";
+  options.record_dir = folder.file("records");
+  options.record_data = true;
+  Engine engine(options);
+  cases::Tensor table(DType::kF32, {5});
+  table.fill(0.0);
+  const Program program = [&] {
+    const Capture bias("bias", table);
+    return trace([&](Score s, Index, Index, Index q, Index) { return s + bias[q]; });
+  }();
+  cases::TrainingStep step =
+      cases::step_of(cases::random_operands(cases::square(1, 1, 20, 16), DType::kF32, 1), 2);
+  step.results.out.fill(0.0);
+  step.results.lse->fill(0.0);
+  const cases::Gradients gradients = cases::gradients_for(step, program);
+  EXPECT_THROW(engine.attention_backward(program, step.inputs(), gradients.outputs()), Error);
+  const std::filesystem::directory_iterator folders(folder.file("records"));
+  ASSERT_NE(folders, std::filesystem::directory_iterator());
+  const ProgramRun again = run_program({"run", "--replay", folders->path()});
+  EXPECT_EQ(again.exit_code, 3) << again.err;
+  EXPECT_NE(again.err.find("bias"), std::string::npos) << again.err;
+}
+
+TEST(Verbs, ExplainSaysHowGradientsAreComputed) {
+  const ProgramRun run = run_program({"explain", "--mask", "causal", "--q", "131072", "--heads",
+                                      "2", "--dim", "64", "--stage", "backward"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  for (const char* word : {"backward plan: cpu/", "fixed order: always", "bytes at most"})
+    EXPECT_NE(run.out.find(word), std::string::npos) << word << " in " << run.out;
+  const ProgramRun derivative =
+      run_program({"explain", "--score", "2 * score", "--stage", "derivative"});
+  EXPECT_EQ(derivative.exit_code, 0) << derivative.err;
 }
 
 }  // namespace

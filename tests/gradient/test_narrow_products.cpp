@@ -39,7 +39,8 @@ Gradients narrow_gradients(const Program& program, const TrainingStep& step) {
   cpu::PassVariant variant;
   variant.prob = cpu::ProbType::kBF16;
   const cpu::CpuBackwardKernel backward(std::make_shared<cpu::CpuServices>(3), kernel,
-                                        cpu::interpret_gradient_pass(derivative, variant));
+                                        cpu::interpret_gradient_pass(derivative, variant),
+                                        derivative);
   const Gradients gradients = gradients_for(step, program);
   const BackwardInputs inputs = step.inputs();
   const BackwardOutputs outputs = gradients.outputs();

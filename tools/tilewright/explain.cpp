@@ -141,7 +141,8 @@ Action declare_explain(OptionList& list) {
   list.add({.name = "--stage",
             .target = &command->stage,
             .meaning = "which stage to show",
-            .choices = {"program", "facts", "tiles", "plan", "source", "kernels", "all"}});
+            .choices = {"program", "facts", "tiles", "plan", "derivative", "backward", "source",
+                        "kernels", "all"}});
   list.add({.name = "--at",
             .target = &command->at,
             .meaning = "show every node's value for this one score",

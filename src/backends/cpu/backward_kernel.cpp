@@ -1,7 +1,9 @@
 #include "backends/cpu/backward_kernel.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "backends/cpu/backward_footprint.h"
 #include "backends/cpu/capture_gradients.h"
 #include "backends/cpu/pass_bindings.h"
 #include "base/check.h"
@@ -22,14 +24,52 @@ std::vector<CaptureTarget> capture_targets(const backends::BackwardLaunch& launc
   return targets;
 }
 
+/// Every captured tensor that the derivative has a load of.
+std::vector<CaptureTarget> all_targets(const ir::Derivative& derivative, const Program& program) {
+  std::vector<CaptureTarget> targets;
+  const auto& captures = program.bindings().captures;
+  for (std::size_t slot = 0; slot < captures.size(); ++slot)
+    if (std::ranges::any_of(derivative.loads,
+                            [&](const auto& load) { return load.capture == slot; }))
+      targets.push_back({.slot = slot, .gradient = captures[slot]});
+  return targets;
+}
+
+/// What does not depend on a call's tensors.
+BackwardCall planned_call(const MicroKernel& kernel, const LoadedPass& pass,
+                          const Problem& problem) {
+  const BackwardTile tile = backward_tile(kernel);
+  BackwardCall call;
+  call.kernel = &kernel;
+  call.pass = &pass;
+  call.problem = &problem;
+  call.q_tile_rows = tile.q_rows;
+  call.kv_tile_tokens = tile.kv_tokens;
+  call.column_scratch_bytes = static_cast<std::size_t>(pass.column_scratch_bytes(tile.kv_tokens));
+  return call;
+}
+
 }  // namespace
 
 CpuBackwardKernel::CpuBackwardKernel(std::shared_ptr<CpuServices> services,
                                      const MicroKernel& micro_kernel,
-                                     std::shared_ptr<const LoadedPass> pass)
-    : services_(std::move(services)), micro_kernel_(micro_kernel), pass_(std::move(pass)) {}
+                                     std::shared_ptr<const LoadedPass> pass,
+                                     ir::Derivative derivative)
+    : services_(std::move(services)),
+      micro_kernel_(micro_kernel),
+      pass_(std::move(pass)),
+      derivative_(std::move(derivative)) {}
 
-std::size_t CpuBackwardKernel::workspace_bytes(const Program&, const Problem&) const { return 0; }
+std::size_t CpuBackwardKernel::workspace_bytes(const Program& program,
+                                               const Problem& problem) const {
+  BackwardOutputs everything;
+  everything.d_query = everything.d_key = everything.d_value = TensorView();
+  BackwardCall call = planned_call(micro_kernel_, *pass_, problem);
+  call.outputs = &everything;
+  call.derivative = &derivative_;
+  call.captures = all_targets(derivative_, program);
+  return BackwardFootprint(call).peak_bytes(services_->workers.threads());
+}
 
 std::size_t CpuBackwardKernel::launch(const backends::Launch&) const {
   TILEWRIGHT_CHECK(!"a forward call of a backward kernel");
@@ -39,18 +79,11 @@ std::size_t CpuBackwardKernel::launch(const backends::Launch&) const {
 std::size_t CpuBackwardKernel::launch_backward(const backends::BackwardLaunch& launch) const {
   const ir::Program& structure = *launch.derivative.program;
   const PassBindings bindings(structure, launch.program.bindings());
-  const BackwardTile tile = backward_tile(micro_kernel_);
-  BackwardCall call;
-  call.kernel = &micro_kernel_;
-  call.pass = pass_.get();
+  BackwardCall call = planned_call(micro_kernel_, *pass_, launch.problem);
   call.pass_call = bindings.call(launch.problem.scale_or_default());
-  call.problem = &launch.problem;
   call.map = launch.map;
   call.has_mask = launch.program.has_mask_mod();
   call.lists_rule = launch.lists != nullptr;
-  call.q_tile_rows = tile.q_rows;
-  call.kv_tile_tokens = tile.kv_tokens;
-  call.column_scratch_bytes = static_cast<std::size_t>(pass_->column_scratch_bytes(tile.kv_tokens));
   call.inputs = &launch.inputs;
   call.outputs = &launch.outputs;
   call.derivative = &launch.derivative;

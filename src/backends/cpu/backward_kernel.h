@@ -12,9 +12,9 @@ namespace tilewright::cpu {
 class CpuBackwardKernel final : public backends::Kernel {
  public:
   CpuBackwardKernel(std::shared_ptr<CpuServices> services, const MicroKernel& micro_kernel,
-                    std::shared_ptr<const LoadedPass> pass);
+                    std::shared_ptr<const LoadedPass> pass, ir::Derivative derivative);
 
-  /// 0: what a backward takes depends on the gradients that a call asks for.
+  /// The most that a call takes, which asks for every gradient of the derivative.
   std::size_t workspace_bytes(const Program& program, const Problem& problem) const override;
   /// Throws: this is no kernel of the forward.
   std::size_t launch(const backends::Launch& launch) const override;
@@ -24,6 +24,7 @@ class CpuBackwardKernel final : public backends::Kernel {
   std::shared_ptr<CpuServices> services_;
   const MicroKernel& micro_kernel_;
   std::shared_ptr<const LoadedPass> pass_;
+  ir::Derivative derivative_;
 };
 
 }  // namespace tilewright::cpu

@@ -98,7 +98,8 @@ class CpuBackend final : public backends::Backend {
                                                  ? jit::load_score_pass(binary.bytes)
                                                  : interpreted_pass(request, kernel);
     if (request.derivative != nullptr)
-      return std::make_shared<CpuBackwardKernel>(services_, kernel, std::move(pass));
+      return std::make_shared<CpuBackwardKernel>(services_, kernel, std::move(pass),
+                                                 *request.derivative);
     return std::make_shared<CpuKernel>(services_, kernel, std::move(pass), request.plan);
   }
 
