@@ -6,6 +6,7 @@
 #include "device/cuda_graph.h"
 #include "device/gradient_fixture.h"
 #include "support/case_table.h"
+#include "support/gradient_cases.h"
 #include "tilewright/error.h"
 
 // Gradients on a GPU: the problem table with fresh inputs, poisoned outputs and guard bands against
@@ -31,12 +32,9 @@ void run_on_gpu(const cases::Case& problem, Engine& engine, Tally& tally) {
   const std::uint64_t seed = cases::seed_of(problem.id());
   cases::EntryContext context(spec.extents, seed);
   const Program program = spec.entry.make(context);
-  cases::StepSpec step_spec;
-  step_spec.d_out_layout = spec.layout;
-  step_spec.d_lse = spec.results.max_scores;
-  if (spec.results.out_dtype) step_spec.d_out_dtype = spec.results.out_dtype;
-  cases::TrainingStep step = cases::step_of(
-      cases::random_operands(spec.extents, spec.dtype, seed + 1, spec.layout), seed + 2, step_spec);
+  cases::TrainingStep step =
+      cases::step_of(cases::random_operands(spec.extents, spec.dtype, seed + 1, spec.layout),
+                     seed + 2, cases::step_spec_of(spec, program));
   const bool is_expanded = spec.layout == cases::Layout::kExpanded;
   const cases::Gradients gradients = cases::gradients_for(
       step, program, true, is_expanded ? cases::Layout::kContiguous : spec.layout);

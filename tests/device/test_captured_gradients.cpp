@@ -22,7 +22,8 @@ Extents grouped(std::int64_t dim) {
 }
 
 TrainingStep step_for(const Extents& extents, std::uint64_t seed) {
-  return cases::step_of(cases::random_operands(extents, DType::kBF16, seed), seed + 1);
+  return cases::step_of(cases::random_operands(extents, DType::kBF16, seed), seed + 1,
+                        {.d_lse = true});
 }
 
 auto causal() {
@@ -180,8 +181,8 @@ TEST_P(GpuCapturesOf, EverySubscriptInOneProgram) {
   extents.value_dim = given.value_dim;
   EntryContext context(extents, 13);
   const Program program = cases::every_subscript(context);
-  TrainingStep step =
-      cases::step_of(cases::random_operands(extents, given.dtype, 14, given.layout), 15);
+  TrainingStep step = cases::step_of(cases::random_operands(extents, given.dtype, 14, given.layout),
+                                     15, {.d_lse = true});
   EXPECT_EQ(wrong_gradients(engine_, program, step), "");
   EXPECT_EQ(wrong_gradients(engine_, program, step, {.deterministic = true}), "");
 }

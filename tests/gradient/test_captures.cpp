@@ -12,7 +12,7 @@ namespace {
 void expect_meaning_of(const Extents& extents, DType dtype) {
   EntryContext context(extents, 31);
   const Program program = every_subscript(context);
-  TrainingStep step = step_of(random_operands(extents, dtype, 32), 33);
+  TrainingStep step = step_of(random_operands(extents, dtype, 32), 33, {.d_lse = true});
   const GradientReference reference = gradient_reference_of(program, step);
   for (const Target& target : available_targets()) {
     const Gradients gradients = train(engine_on(target), program, step);
@@ -49,7 +49,7 @@ TEST(CapturedGradients, StridedAndExpandedTensors) {
   const Program program = trace([&](Score s, Index, Index h, Index q, Index kv) {
     return s + by_row[q][h] * 0.3 + expanded[h][kv];
   });
-  TrainingStep step = step_of(random_operands(extents, DType::kF32, 35), 36);
+  TrainingStep step = step_of(random_operands(extents, DType::kF32, 35), 36, {.d_lse = true});
   const GradientReference reference = gradient_reference_of(program, step);
   for (const Target& target : available_targets())
     EXPECT_EQ(mismatch(train(engine_on(target), program, step), reference, DType::kF32), "")
@@ -71,7 +71,7 @@ TEST(CapturedGradients, SubscriptsGuardedByTheMaskOrACondition) {
       },
       [](Index, Index, Index q, Index kv) { return (kv <= q) & (q - kv < 40); });
   for (const DType dtype : {DType::kF32, DType::kF64}) {
-    TrainingStep step = step_of(random_operands(extents, dtype, 38), 39);
+    TrainingStep step = step_of(random_operands(extents, dtype, 38), 39, {.d_lse = true});
     const GradientReference reference = gradient_reference_of(program, step);
     for (const Target& target : available_targets())
       EXPECT_EQ(mismatch(train(engine_on(target), program, step), reference, dtype), "")

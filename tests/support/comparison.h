@@ -30,7 +30,7 @@ struct Verdict {
 Verdict compare_out(const TensorView& x, const TensorView& x64, const TensorView& xref,
                     DType dtype);
 
-/// The same for a gradient: three times the eps; tensors of few elements have no rule for the mean.
+/// The same for a gradient: three times the eps.
 Verdict compare_gradient(const TensorView& x, const TensorView& x64, const TensorView& xref,
                          DType dtype);
 
