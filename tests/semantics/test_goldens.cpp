@@ -5,7 +5,8 @@
 
 #include <cmath>
 
-#include "support/forward.h"
+#include "support/backward.h"
+#include "support/fill.h"
 #include "tilewright/program.h"
 
 namespace tilewright::cases {
@@ -41,6 +42,14 @@ void expect_sum(const Tensor& tensor, double weighted, double absolute, std::int
   EXPECT_EQ(sum.infinite, infinite);
 }
 
+/// Of out, with dO = FILL(4).
+Gradients golden_gradients(const Program& program, const Operands& operands,
+                           const CallOptions& options = {}) {
+  TrainingStep step = step_of(operands, 1);
+  fill_with(step.d_out, 4);
+  return gradient_reference_of(program, step, options).meaning;
+}
+
 Program causal_without_every_fourth() {
   return trace(
       [](Index, Index h, Index q, Index kv) { return (kv <= q) & (floor_mod(q + h, 4) != 3); });
@@ -54,6 +63,10 @@ TEST(Goldens, G1EmptyRows) {
   const Reference reference = reference_of(program, operands.inputs());
   expect_sum(reference.out, 2.822760, 333.818491);
   expect_sum(reference.lse, 17.658931, 268.931805, 20);
+  const Gradients gradients = golden_gradients(program, operands);
+  expect_sum(gradients.d_query, 2.535553, 125.167649);
+  expect_sum(gradients.d_key, -6.818143, 265.415860);
+  expect_sum(gradients.d_value, 4.147491, 335.735607);
 }
 
 TEST(Goldens, G6SoftcapUnderCausal) {
@@ -66,6 +79,11 @@ TEST(Goldens, G6SoftcapUnderCausal) {
       reference_of(program, operands.inputs(), {.scale = 1.0, .block_lists = nullptr});
   expect_sum(reference.out, 4.962366, 525.013873);
   expect_sum(reference.lse, 10.720949, 184.033410);
+  const Gradients gradients =
+      golden_gradients(program, operands, {.scale = 1.0, .block_lists = nullptr});
+  expect_sum(gradients.d_query, 7.538586, 325.536403);
+  expect_sum(gradients.d_key, 9.027488, 334.068535);
+  expect_sum(gradients.d_value, 11.197522, 406.960368);
 }
 
 TEST(Goldens, G7RelativeTable) {
@@ -80,6 +98,14 @@ TEST(Goldens, G7RelativeTable) {
   const Reference reference = reference_of(program, operands.inputs());
   expect_sum(reference.out, -5.826484, 534.779852);
   expect_sum(reference.lse, 3.025726, 530.734162);
+  const Gradients gradients = golden_gradients(program, operands);
+  expect_sum(gradients.d_query, 2.353322, 276.370720);
+  expect_sum(gradients.d_key, 20.375717, 530.406681);
+  expect_sum(gradients.d_value, 11.702908, 585.477153);
+  const Tensor& d_table = gradients.captures.at("tab");
+  expect_sum(d_table, 2.879503, 74.089675);
+  EXPECT_EQ(d_table.at({0}), 0);
+  EXPECT_NEAR(d_table.at({24}), -0.41017904, 1e-8);
 }
 
 }  // namespace
