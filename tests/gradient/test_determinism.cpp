@@ -133,6 +133,48 @@ TEST(Deterministic, UnderConcurrentCalls) {
   for (const std::string& reason : reasons) EXPECT_EQ(reason, "");
 }
 
+TEST(Deterministic, WithBlockListsGroupsAndCaptures) {
+  Extents extents = square(2, 4, 190, 16);
+  extents.kv_heads = 2;
+  EntryContext context(extents, 55);
+  const Program program = every_subscript(context);
+  TrainingStep step = step_of(random_operands(extents, DType::kBF16, 56), 57, {.d_lse = true});
+  Tensor counts(DType::kI32, {1, 4, 3}), indices(DType::kI32, {1, 4, 3, 3});
+  counts.fill([](const Dims& at) { return static_cast<double>((at[1] + at[2]) % 3 + 1); });
+  indices.fill([](const Dims& at) { return static_cast<double>((at[3] + at[2] + at[1]) % 3); });
+  const BlockLists lists{.q_len = 190,
+                         .kv_len = 190,
+                         .q_block = 64,
+                         .kv_block = 64,
+                         .kv_num_blocks = counts.view(),
+                         .kv_indices = indices.view(),
+                         .full_kv_num_blocks = {},
+                         .full_kv_indices = {}};
+  const CallOptions options{.block_lists = &lists, .deterministic = true};
+  Engine one(with_threads(1));
+  const Gradients first = train(one, program, step, options);
+  EXPECT_EQ(mismatch(first, gradient_reference_of(program, step, options), DType::kBF16), "");
+  for (const int threads : {2, 3, 7}) {
+    Engine engine(with_threads(threads));
+    for (int run = 0; run < 100; ++run)
+      ASSERT_EQ(bit_difference(train(engine, program, step, options), first), "")
+          << threads << " threads, run " << run;
+  }
+}
+
+TEST(Deterministic, IsWhatEveryReportSays) {
+  TrainingStep step = step_of(random_operands(square(1, 2, 70, 8), DType::kF32, 58), 59);
+  for (const bool asked : {false, true}) {
+    Engine engine(with_threads(2));
+    const CallOptions options{.deterministic = asked};
+    EXPECT_TRUE(engine.attention(causal(), step.operands.inputs(), step.results.outputs(), options)
+                    .deterministic);
+    const Gradients gradients = gradients_for(step, causal());
+    EXPECT_TRUE(engine.attention_backward(causal(), step.inputs(), gradients.outputs(), options)
+                    .deterministic);
+  }
+}
+
 TEST(BatchInvariant, ARowDoesNotDependOnItsNeighbours) {
   const Extents extents = square(5, 4, 140, 16);
   TrainingStep step = step_of(random_operands(extents, DType::kF32, 53), 54);

@@ -104,15 +104,18 @@ void BackwardSpace::place(DeviceAddress at) noexcept {
   }
 }
 
-BackwardCut cut_of(const BackwardRow& row, const Problem& problem, int multiprocessors) {
+BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
+                   int multiprocessors) {
   BackwardCut cut;
   cut.q_tiles = (problem.q_len + row.query_tile - 1) / row.query_tile;
   cut.kv_tiles = (problem.kv_len + row.key_tile - 1) / row.key_tile;
   const std::int64_t tiles = key_heads_of(problem) * cut.kv_tiles;
   const std::int64_t sharing = problem.group() * (problem.kv_batch == 1 ? problem.batch : 1);
   const std::int64_t wanted = 2 * std::int64_t{multiprocessors};
-  if (tiles > 0 && tiles < wanted)
-    cut.parts = std::clamp<std::int64_t>((wanted + tiles - 1) / tiles, 1,
+  // In a fixed order the parts of one batch entry are those that it has alone.
+  const std::int64_t counted = ordered ? problem.kv_heads * cut.kv_tiles : tiles;
+  if (tiles > 0 && counted < wanted)
+    cut.parts = std::clamp<std::int64_t>((wanted + counted - 1) / counted, 1,
                                          std::max<std::int64_t>(sharing, 1));
   cut.items = tiles * cut.parts;
   return cut;
@@ -132,7 +135,7 @@ BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut) {
 
 std::size_t backward_space_bytes(const BackwardRow& row, const Problem& problem, bool ordered,
                                  int multiprocessors) {
-  const BackwardCut cut = cut_of(row, problem, multiprocessors);
+  const BackwardCut cut = cut_of(row, problem, ordered, multiprocessors);
   BackwardSpace space = common_space(row, problem, cut, ordered);
   space.d_out_copy.bytes = copy_bytes(problem);
   space.d_key_sums.bytes = key_sum_bytes(row, problem, cut, problem.head_dim);

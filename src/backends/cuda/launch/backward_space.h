@@ -37,7 +37,8 @@ struct BackwardCut {
   std::int64_t parts = 1;  ///< items that share the query heads of a key tile
   std::int64_t items = 0;
 };
-BackwardCut cut_of(const BackwardRow& row, const Problem& problem, int multiprocessors);
+BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
+                   int multiprocessors);
 
 /// What a call needs, by its tensors.
 BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut);
