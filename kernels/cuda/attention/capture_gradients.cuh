@@ -27,6 +27,9 @@ struct CaptureGradients {
   using Score = Accumulator<Layout::kKeyTile>;
   static constexpr i32 kQueryTile = Layout::kQueryTile;
   static constexpr i32 kKeyTile = Layout::kKeyTile;
+  /// Elements of a thread whose loads are in line with each other: all, or one where the program
+  /// has so many loads that compiling them would take longer than they run.
+  static constexpr int kElementsInLine = Captures::kLoads > 4 ? 1 : Score::kElements;
 
   const CaptureParams& params;
   const typename Mods::Bindings& bindings;
@@ -114,7 +117,7 @@ struct CaptureGradients {
     const i32 kv_begin = tile.begin, kv_end = tile.end;
     Score score, d_modified;
     products().make(tile, score, d_modified);
-#pragma unroll
+#pragma unroll kElementsInLine
     for (int e = 0; e < Score::kElements; ++e) {
       const int slot = Score::row_slot(e);
       const i32 j = key_of(kv_begin, e);
@@ -204,7 +207,7 @@ struct CaptureGradients {
   template <int kLoad>
   __device__ __forceinline__ void write_terms(const Score& score, const Score& d_modified,
                                               i32 kv_begin, i32 kv_end) const {
-#pragma unroll
+#pragma unroll kElementsInLine
     for (int e = 0; e < Score::kElements; ++e) {
       with_site(kv_begin, kv_end, e, score.value[e], [&](const ScoreSite<Mods>& site) {
         layout.terms()[term_at(e)] = term<kLoad>(site, d_modified.value[e]);
@@ -265,7 +268,7 @@ struct CaptureGradients {
   __device__ __forceinline__ void add_pairs(const Score& score, const Score& d_modified,
                                             i32 kv_begin, i32 kv_end, float* to) const {
     constexpr bool kDistinct = Captures::load(kLoad).distinct;
-#pragma unroll
+#pragma unroll kElementsInLine
     for (int e = 0; e < Score::kElements; ++e) {
       with_site(kv_begin, kv_end, e, score.value[e], [&](const ScoreSite<Mods>& site) {
         const float d = term<kLoad>(site, d_modified.value[e]);
