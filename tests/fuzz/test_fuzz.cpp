@@ -33,6 +33,22 @@ TEST(Fuzz, ShortRunWithFixedSeeds) {
   for (std::uint64_t seed = 1; seed <= kShortRun; ++seed) expect_passes(seed);
 }
 
+/// Outputs of a few numbers: what rounding P to bf16 costs does not average out there.
+TEST(Fuzz, OutputsOfAFewNumbers) {
+  for (const char* spec :
+       {"4661:layout=contiguous,prune=m", "16503:heads=1,kvheads=1,kv=59,e=22,prune=m+s.0"})
+    EXPECT_EQ(failure_of(FuzzCase::parse(spec)), "") << spec;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    FuzzCase problem = FuzzCase::from_seed(seed);
+    Extents& e = problem.extents;
+    e.batch = e.kv_batch = e.query_heads = e.kv_heads = 1;
+    e.q_len = 1 + static_cast<std::int64_t>(seed % 12);
+    e.value_dim = 1 + static_cast<std::int64_t>(seed % 4);
+    problem.dtype = DType::kBF16;
+    EXPECT_EQ(failure_of(problem), "") << reproduction(problem);
+  }
+}
+
 TEST(FuzzCase, SpecsLeadBack) {
   for (std::uint64_t seed = 1; seed < 200; ++seed) {
     FuzzCase problem = FuzzCase::from_seed(seed);

@@ -153,15 +153,21 @@ TileResult TileRunner::run_typed(const cpu::LoadedPass& pass, bool masked, const
   tile.row_alpha = alpha.data();
   const auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
   tile.column_scratch = scratch.data() + (64 - address % 64) % 64;
+  GuardedMatrix<float> exact(place.rows, place.cols, 5.0F);
+  const bool is_narrow = variant_.prob == cpu::ProbType::kBF16;
   const auto run = [&](void* prob, std::int64_t stride) {
     tile.prob = prob;
     tile.prob_stride = stride;
+    if (is_narrow) tile.exact_prob = exact.data();
     (masked ? pass.masked : pass.full)(&call, &tile);
   };
   result.prob = variant_.prob == cpu::ProbType::kBF16  ? run_and_read<std::uint16_t>(run, place)
                 : variant_.prob == cpu::ProbType::kF32 ? run_and_read<float>(run, place)
                                                        : run_and_read<double>(run, place);
   score.expect_untouched();
+  exact.expect_untouched();
+  for (std::int64_t r = 0; is_narrow && r < place.rows; ++r)
+    for (std::int64_t c = 0; c < place.cols; ++c) result.exact_prob.push_back(exact.at(r, c));
   take(state.max, max);
   take(state.shift, shift);
   take(state.sum, sum);
@@ -202,6 +208,14 @@ std::vector<double> random_scores(std::uint64_t seed, std::int64_t count) {
 
 namespace {
 
+/// `rounded` is the bf16 nearest to `exact`.
+void expect_rounded(double exact, double rounded) {
+  if (exact != exact)
+    EXPECT_TRUE(rounded != rounded);
+  else
+    EXPECT_EQ(bf16_to_float(float_to_bf16(static_cast<float>(exact))), rounded);
+}
+
 void expect_row(const std::vector<double>& t, const TileResult& result, const RowState& state,
                 std::size_t r, const cpu::PassVariant& variant) {
   const std::size_t cols = t.size() / state.max.size();
@@ -224,6 +238,8 @@ void expect_row(const std::vector<double>& t, const TileResult& result, const Ro
     const double expected = std::exp(score - shift);
     sum += expected;
     const double got = result.prob[r * cols + c];
+    const bool is_narrow = variant.prob == cpu::ProbType::kBF16;
+    if (is_narrow) expect_rounded(result.exact_prob[r * cols + c], got);
     if (score != score || (score == kInfinity && shift == kInfinity)) {
       EXPECT_TRUE(got != got) << "column " << c << " got " << got;
       continue;
@@ -232,9 +248,9 @@ void expect_row(const std::vector<double>& t, const TileResult& result, const Ro
       EXPECT_EQ(got, 0) << "column " << c << " of row " << r << " is dead";
       continue;
     }
-    const double rounding = variant.prob == cpu::ProbType::kBF16 ? 1.0 / 256 : 0;
-    const double allowed = (bound * std::max(1.0, std::fabs(score)) + rounding) * expected + 1e-37;
-    EXPECT_NEAR(got, expected, allowed) << "column " << c << " of row " << r << ", t " << score;
+    const double allowed = bound * std::max(1.0, std::fabs(score)) * expected + 1e-37;
+    const double exact = is_narrow ? result.exact_prob[r * cols + c] : got;
+    EXPECT_NEAR(exact, expected, allowed) << "column " << c << " of row " << r << ", t " << score;
   }
   if (greatest == -kInfinity && !spoiled)
     EXPECT_EQ(state.sum[r], 0);

@@ -43,7 +43,8 @@ struct RowState {
 };
 
 struct TileResult {
-  std::vector<double> prob;  ///< rows x cols
+  std::vector<double> prob;        ///< rows x cols
+  std::vector<double> exact_prob;  ///< likewise, where prob is narrower than the arithmetic
   cpu::PassFault fault;
 };
 

@@ -15,6 +15,10 @@ namespace tilewright::cpu {
 /// more than it saves.
 inline constexpr std::int64_t kDirectRows = 4;
 
+/// Outputs of fewer numbers are too few for the rounding of P to average out: their products take
+/// P in fp32, which only the direct ones do where the kernel's type is narrower.
+inline constexpr std::int64_t kFewOutputs = 64;
+
 /// One forward call in the terms of the tile loop. Everything it points to outlives the call.
 struct ForwardCall {
   const MicroKernel* kernel = nullptr;
@@ -48,11 +52,15 @@ struct ForwardLayout {
   std::size_t query_bytes = 0;  ///< one worker's packed queries of an item
   std::size_t score_bytes = 0;
   std::size_t prob_bytes = 0;
+  std::size_t exact_prob_bytes = 0;  ///< fp32 beside a narrower prob, for direct products
   std::size_t out_bytes = 0;
   std::size_t statistics_bytes = 0;  ///< one array of one Real a row
   std::size_t worker_bytes = 0;      ///< all of one worker's buffers
   std::size_t partial_bytes = 0;     ///< one split item's rows and statistics
 };
+
+/// Whether keys and values are read in place.
+bool reads_keys_in_place(const ForwardCall& call);
 
 ForwardLayout forward_layout(const ForwardCall& call);
 

@@ -22,14 +22,23 @@ std::int64_t padded_score_cols(const MicroKernel& kernel, std::int64_t cols) {
                   std::max({std::int64_t{16}, kernel.column_multiple, kernel.depth_multiple}));
 }
 
+bool has_narrow_prob(const MicroKernel& kernel) { return kernel.compute != kernel.accumulator; }
+
 }  // namespace
+
+bool reads_keys_in_place(const ForwardCall& call) {
+  const Problem& problem = *call.problem;
+  if (problem.q_len * problem.group() <= kDirectRows) return true;
+  const std::int64_t rows = problem.batch * problem.query_heads * problem.q_len;
+  return has_narrow_prob(*call.kernel) && rows * problem.value_dim < kFewOutputs;
+}
 
 ForwardLayout forward_layout(const ForwardCall& call) {
   const Problem& problem = *call.problem;
   const MicroKernel& kernel = *call.kernel;
   const std::int64_t rows = call.q_tile_rows;
   ForwardLayout layout;
-  layout.direct = problem.q_len * problem.group() <= kDirectRows;
+  layout.direct = reads_keys_in_place(call);
   layout.real_bytes = kernel.accumulator == DType::kF64 ? 8 : 4;
   layout.score_cols = padded_score_cols(kernel, call.kv_tile_tokens);
   layout.out_cols = padded_columns(kernel, problem.value_dim);
@@ -43,10 +52,11 @@ ForwardLayout forward_layout(const ForwardCall& call) {
   layout.score_bytes = aligned(call.score_rows * layout.score_cols * layout.real_bytes);
   layout.prob_bytes = aligned(call.score_rows * layout.score_cols *
                               static_cast<std::int64_t>(size_bytes(kernel.compute)));
+  if (layout.direct && has_narrow_prob(kernel)) layout.exact_prob_bytes = layout.score_bytes;
   layout.out_bytes = aligned(rows * layout.out_cols * layout.real_bytes);
   layout.statistics_bytes = aligned(rows * layout.real_bytes);
   layout.worker_bytes = layout.query_bytes + layout.score_bytes + layout.prob_bytes +
-                        layout.out_bytes + 4 * layout.statistics_bytes +
+                        layout.exact_prob_bytes + layout.out_bytes + 4 * layout.statistics_bytes +
                         aligned(static_cast<std::int64_t>(call.column_scratch_bytes));
   layout.partial_bytes = layout.out_bytes + 3 * layout.statistics_bytes;
   return layout;

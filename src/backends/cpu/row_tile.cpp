@@ -4,8 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/half.h"
-
 namespace tilewright::cpu {
 
 namespace {
@@ -27,6 +25,8 @@ RowTile::RowTile(const ForwardCall& call, const ForwardLayout& layout, char* mem
   query_ = take(layout.query_bytes);
   score_ = take(layout.score_bytes);
   prob_ = take(layout.prob_bytes);
+  if (layout.exact_prob_bytes != 0)
+    exact_prob_ = reinterpret_cast<float*>(take(layout.exact_prob_bytes));
   out_ = take(layout.out_bytes);
   max_ = take(layout.statistics_bytes);
   shift_ = take(layout.statistics_bytes);
@@ -129,24 +129,26 @@ void RowTile::run_pass(const WorkItem& item, const RowStep& block, PassFault& fa
     const std::int64_t q = r % item.q_rows;
     const std::int64_t rows = std::min(end - r, item.q_rows - q);
     const std::int64_t first = r - block.row_begin;
-    const PassTile tile{.score = score_ + first * layout_.score_cols * layout_.real_bytes,
-                        .prob = prob_ + first * layout_.score_cols * prob_bytes_,
-                        .score_stride = layout_.score_cols,
-                        .prob_stride = layout_.score_cols,
-                        .rows = rows,
-                        .col_begin = step.col_begin,
-                        .col_end = step.col_end,
-                        .prob_cols = prob_cols,
-                        .b = item.b,
-                        .h = item.h + r / item.q_rows,
-                        .q_begin = call_.problem->q_base + item.q_begin + q,
-                        .kv_begin = call_.problem->kv_base + step.kv_begin,
-                        .row_max = row(max_, r),
-                        .row_shift = row(shift_, r),
-                        .row_sum = row(sum_, r),
-                        .row_alpha = row(alpha_, r),
-                        .column_scratch = column_scratch_,
-                        .fault = &fault};
+    const PassTile tile{
+        .score = score_ + first * layout_.score_cols * layout_.real_bytes,
+        .prob = prob_ + first * layout_.score_cols * prob_bytes_,
+        .exact_prob = exact_prob_ == nullptr ? nullptr : exact_prob_ + first * layout_.score_cols,
+        .score_stride = layout_.score_cols,
+        .prob_stride = layout_.score_cols,
+        .rows = rows,
+        .col_begin = step.col_begin,
+        .col_end = step.col_end,
+        .prob_cols = prob_cols,
+        .b = item.b,
+        .h = item.h + r / item.q_rows,
+        .q_begin = call_.problem->q_base + item.q_begin + q,
+        .kv_begin = call_.problem->kv_base + step.kv_begin,
+        .row_max = row(max_, r),
+        .row_shift = row(shift_, r),
+        .row_sum = row(sum_, r),
+        .row_alpha = row(alpha_, r),
+        .column_scratch = column_scratch_,
+        .fault = &fault};
     pass(&call_.pass_call, &tile);
     r += rows;
   }
@@ -213,25 +215,13 @@ void RowTile::score_direct(const WorkItem& item, const RowStep& block) {
        .score_stride = layout_.score_cols});
 }
 
-/// Direct products take P in the accumulator type; the score pass wrote it in the kernel's,
-/// narrower one.
-void RowTile::widen_prob(std::int64_t rows, std::int64_t cols) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const auto* narrow = reinterpret_cast<const std::uint16_t*>(prob_) + r * layout_.score_cols;
-    auto* wide = reinterpret_cast<float*>(score_) + r * layout_.score_cols;
-    for (std::int64_t c = 0; c < cols; ++c) wide[c] = bf16_to_float(narrow[c]);
-  }
-}
-
 void RowTile::output_direct(const WorkItem& item, const RowStep& block) {
   const Problem& problem = *call_.problem;
   const KeyStep& step = block.step;
   const std::int64_t kv_b = problem.kv_batch == 1 ? 0 : item.b;
   const TokenRange keys{step.kv_begin, step.kv_begin + step.cols};
-  const bool is_narrow = call_.kernel->compute != call_.kernel->accumulator;
-  if (is_narrow) widen_prob(block.rows, step.cols);
   call_.kernel->output_direct(
-      {.probability = is_narrow ? score_ : prob_,
+      {.probability = exact_prob_ != nullptr ? static_cast<const void*>(exact_prob_) : prob_,
        .probability_stride = layout_.score_cols,
        .rows = block.rows,
        .value = head_matrix(call_.inputs->value, kv_b, item.h / problem.group(), keys),

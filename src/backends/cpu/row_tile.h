@@ -38,7 +38,6 @@ class RowTile {
   void output(const RowStep& block);
   void score_direct(const WorkItem& item, const RowStep& block);
   void output_direct(const WorkItem& item, const RowStep& block);
-  void widen_prob(std::int64_t rows, std::int64_t cols);
   bool reads_query_in_place(const WorkItem& item) const;
   const void* row_factors(const RowStep& block) const;
   MatrixView query_view(const WorkItem& item, const RowStep& block) const;
@@ -51,6 +50,8 @@ class RowTile {
   const char* query_rows_ = nullptr;  ///< packed, or the caller's own
   char* score_;                       ///< score_rows rows; all others have q_tile_rows
   char* prob_;
+  float* exact_prob_ =
+      nullptr;  ///< where direct products take P, if prob_ is narrower than they do
   char* out_;
   char* max_;
   char* shift_;

@@ -51,6 +51,8 @@ struct PassCall {
 struct PassTile {
   void* score = nullptr;  ///< Real [rows][score_stride], raw query . key; may be overwritten
   void* prob = nullptr;   ///< f32, f64 or bf16 [rows][prob_stride]; apart from score
+  /// Where prob is bf16: f32 [rows][prob_stride] that gets the same before rounding, or null.
+  float* exact_prob = nullptr;
   std::int64_t score_stride = 0;
   std::int64_t prob_stride = 0;
   std::int64_t rows = 0;

@@ -117,6 +117,7 @@ class TilePass {
         return;
       case ProbType::kBF16:
         static_cast<std::uint16_t*>(tile.prob)[offset] = float_to_bf16(static_cast<float>(p));
+        if (tile.exact_prob != nullptr) tile.exact_prob[offset] = static_cast<float>(p);
         return;
     }
   }

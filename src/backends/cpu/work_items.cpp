@@ -13,8 +13,7 @@ std::int64_t heads_per_item(const ForwardCall& call, std::int64_t item_rows) {
   const Problem& problem = *call.problem;
   const bool per_head_map = call.map != nullptr && call.map->options().heads > 1;
   if (per_head_map || problem.q_len == 0 || problem.q_len > item_rows / 2) return 1;
-  const bool direct = problem.q_len * problem.group() <= kDirectRows;
-  if (direct && problem.q_len > 1) return 1;
+  if (reads_keys_in_place(call) && problem.q_len > 1) return 1;
   return std::min(problem.group(), item_rows / problem.q_len);
 }
 

@@ -35,6 +35,10 @@ void PassFunction::load_tile() {
   tile_.prob = tile_field(offsetof(PassTile, prob), pointer);
   tile_.score_stride = tile_field(offsetof(PassTile, score_stride), integer);
   tile_.prob_stride = tile_field(offsetof(PassTile, prob_stride), integer);
+  if (frame_.variant.prob == ProbType::kBF16) {
+    tile_.exact_prob = tile_field(offsetof(PassTile, exact_prob), pointer);
+    tile_.wants_exact = b_.CreateIsNotNull(tile_.exact_prob);
+  }
   tile_.col_begin = tile_field(offsetof(PassTile, col_begin), integer);
   tile_.col_end = tile_field(offsetof(PassTile, col_end), integer);
   Value* scale = frame_.field(frame_.call, offsetof(PassCall, scale), b_.getDoubleTy());

@@ -35,6 +35,8 @@ class PassFunction {
     llvm::Value* prob = nullptr;
     llvm::Value* score_stride = nullptr;
     llvm::Value* prob_stride = nullptr;
+    llvm::Value* exact_prob = nullptr;   ///< null where prob is exact itself
+    llvm::Value* wants_exact = nullptr;  ///< whether the caller gave exact_prob
     llvm::Value* col_begin = nullptr;
     llvm::Value* col_end = nullptr;
     llvm::Value* vector_begin = nullptr;    ///< col_begin rounded down to the lanes
@@ -49,6 +51,7 @@ class PassFunction {
     llvm::Value* index = nullptr;
     llvm::Value* score = nullptr;
     llvm::Value* prob = nullptr;
+    llvm::Value* exact_prob = nullptr;
   };
 
   /// What the loop of a row finds.
@@ -85,6 +88,8 @@ class PassFunction {
   llvm::Value* total(llvm::Value* sums);
   void emit_row_sum(const Row& row, ShiftMove move, llvm::Value* tile_sum);
   void store_probabilities(const Row& row, llvm::Value* column, llvm::Value* probabilities);
+  /// Also unrounded, where the caller asks for it.
+  void store_exact(const Row& row, llvm::Value* column, llvm::Value* probabilities);
   void zero_probabilities(const Row& row, llvm::Value* begin, llvm::Value* end);
 
   void stand_at(llvm::Value* column);

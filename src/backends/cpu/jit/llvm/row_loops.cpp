@@ -25,10 +25,11 @@ void PassFunction::emit_row(Value* index) {
                               : frame_.variant.prob == ProbType::kF32 ? 4
                                                                       : 8;
   Value* prob_row = b_.CreateMul(index, tile_.prob_stride);
-  const Row row{
-      .index = index,
-      .score = b_.CreateGEP(frame_.real, tile_.score, b_.CreateMul(index, tile_.score_stride)),
-      .prob = b_.CreateGEP(b_.getIntNTy(prob_bytes * 8), tile_.prob, prob_row)};
+  Row row{.index = index,
+          .score = b_.CreateGEP(frame_.real, tile_.score, b_.CreateMul(index, tile_.score_stride)),
+          .prob = b_.CreateGEP(b_.getIntNTy(prob_bytes * 8), tile_.prob, prob_row)};
+  if (tile_.exact_prob != nullptr)
+    row.exact_prob = b_.CreateGEP(frame_.real, tile_.exact_prob, prob_row);
   zero_probabilities(row, b_.getInt64(0), tile_.vector_begin);
   zero_probabilities(row, tile_.vector_end, frame_.prob_cols);
   emit_softmax(row);
@@ -137,6 +138,7 @@ PassFunction::RowSums PassFunction::emit_fresh_columns(const Row& row, Value* sh
     Value* p = probability(b_.CreateFSub(t, shifts));
     sum.set(b_.CreateFAdd(sum.get(), p));
     store_probabilities(row, column, p);
+    store_exact(row, column, p);
   });
   return {greatest(most.get()), total(sum.get())};
 }
@@ -160,6 +162,7 @@ Value* PassFunction::emit_kept_columns(const Row& row, Value* shift) {
     Value* p = probability(b_.CreateFSub(t, shifts));
     sum.set(b_.CreateFAdd(sum.get(), p));
     store_probabilities(row, column, p);
+    store_exact(row, column, p);
   });
   return total(sum.get());
 }
@@ -237,9 +240,19 @@ void PassFunction::store_probabilities(const Row& row, Value* column, Value* pro
   b_.CreateAlignedStore(stored, address, llvm::Align(2));
 }
 
+void PassFunction::store_exact(const Row& row, Value* column, Value* probabilities) {
+  if (row.exact_prob == nullptr) return;
+  emit_if(b_, tile_.wants_exact, frame_.unlikely, [&] {
+    Value* address = b_.CreateGEP(frame_.real, row.exact_prob, column);
+    b_.CreateAlignedStore(probabilities, address, llvm::Align(4));
+  });
+}
+
 void PassFunction::zero_probabilities(const Row& row, Value* begin, Value* end) {
   emit_loop(b_, begin, end, frame_.lanes, [&](Value* column) {
-    store_probabilities(row, column, llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
+    Value* none = llvm::Constant::getNullValue(frame_.vector_of(frame_.real));
+    store_probabilities(row, column, none);
+    store_exact(row, column, none);
   });
 }
 
