@@ -8,9 +8,10 @@
 
 namespace tilewright::cpu {
 
-/// Runs loops on a bounded number of threads: oneTBB's by default, the host's parallel_for where it
-/// gave one. In a child process after fork the pool's threads do not exist, so loops run on the
-/// calling thread alone.
+/// Runs loops on a bounded number of threads: those of oneTBB (workers/tbb/), or of the C++ library
+/// where ThreadSanitizer must see each hand-over (workers/threads/), or the host's parallel_for
+/// where it gave one. In a child process after fork the pool's threads do not exist, so loops run
+/// on the calling thread alone.
 class WorkerPool {
  public:
   explicit WorkerPool(int threads);
@@ -26,10 +27,10 @@ class WorkerPool {
            const std::function<void(std::int64_t)>& body) const;
 
  private:
-  struct Arena;
+  struct Crew;
   int threads_;
   int owner_process_;
-  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Crew> crew_;
 };
 
 }  // namespace tilewright::cpu

@@ -9,14 +9,14 @@
 
 namespace tilewright::cpu {
 
-struct WorkerPool::Arena {
+struct WorkerPool::Crew {
   // Asking oneTBB for more threads than it may run makes it print a warning.
-  explicit Arena(int threads) : arena(std::min(threads, tbb::info::default_concurrency())) {}
+  explicit Crew(int threads) : arena(std::min(threads, tbb::info::default_concurrency())) {}
   tbb::task_arena arena;
 };
 
 WorkerPool::WorkerPool(int threads)
-    : threads_(threads), owner_process_(getpid()), arena_(std::make_unique<Arena>(threads)) {}
+    : threads_(threads), owner_process_(getpid()), crew_(std::make_unique<Crew>(threads)) {}
 
 WorkerPool::~WorkerPool() = default;
 
@@ -29,7 +29,7 @@ void WorkerPool::run(std::int64_t count, const HostServices& host,
   }
   // Isolation keeps a waiting caller from picking up a task of another call, whose scratch it would
   // clobber.
-  arena_->arena.execute([&] {
+  crew_->arena.execute([&] {
     tbb::this_task_arena::isolate([&] {
       tbb::parallel_for(
           tbb::blocked_range<std::int64_t>(0, count, 1),
