@@ -3,26 +3,10 @@
 #include <utility>
 
 #include "c_abi_guard.h"
+#include "c_abi_handles.h"
 #include "c_abi_structs.h"
 #include "tilewright/c.h"
-#include "tilewright/engine.h"
-#include "tilewright/mask_map.h"
-#include "tilewright/program.h"
 #include "tilewright/target.h"
-
-// What the handles of c.h are.
-struct tw_engine {
-  tilewright::Engine engine;
-};
-struct tw_program {
-  tilewright::Program program;
-};
-struct tw_attention {
-  tilewright::Attention attention;
-};
-struct tw_mask_map {
-  tilewright::MaskMap map;
-};
 
 namespace tilewright::c_abi {
 
@@ -174,130 +158,5 @@ tw_status tw_backward_with(tw_engine* engine, const tw_program* program,
         .engine.attention_backward(
             required(program, "program").program, inputs_of(sized_copy(inputs, "inputs")),
             outputs_of(sized_copy(outputs, "outputs")), options_of(sized_copy(options, "options")));
-  });
-}
-
-tw_status tw_attention_prepare(tw_engine* engine, const tw_program* program,
-                               const tw_problem* problem, int32_t asynchronous,
-                               tw_attention** attention) {
-  return guard([&] {
-    required(attention, "attention") = nullptr;
-    const tilewright::Problem stated = problem_of(sized_copy(problem, "problem"));
-    *attention = new tw_attention{
-        required(engine, "engine")
-            .engine.prepare(required(program, "program").program, stated, asynchronous != 0)};
-  });
-}
-
-void tw_attention_destroy(tw_attention* attention) { delete attention; }
-
-tw_status tw_attention_ready(const tw_attention* attention, int32_t* ready) {
-  return guard([&] {
-    required(ready, "ready") = required(attention, "attention").attention.ready() ? 1 : 0;
-  });
-}
-
-tw_status tw_attention_wait(const tw_attention* attention) {
-  return guard([&] { required(attention, "attention").attention.wait(); });
-}
-
-tw_status tw_attention_bind(tw_attention* attention, const char* capture, const tw_tensor* tensor) {
-  return guard([&] {
-    const tilewright::TensorView view = view_of(required(tensor, "tensor"), "tensor");
-    required(attention, "attention").attention.bind(&required(capture, "capture"), view);
-  });
-}
-
-tw_status tw_attention_set_int(tw_attention* attention, const char* number, int64_t value) {
-  return guard(
-      [&] { required(attention, "attention").attention.set(&required(number, "number"), value); });
-}
-
-tw_status tw_attention_set_real(tw_attention* attention, const char* number, double value) {
-  return guard(
-      [&] { required(attention, "attention").attention.set(&required(number, "number"), value); });
-}
-
-tw_status tw_attention_forward(const tw_attention* attention, const tw_inputs* inputs,
-                               const tw_outputs* outputs) {
-  return guard([&] {
-    required(attention, "attention")
-        .attention.forward(inputs_of(required(inputs, "inputs")),
-                           outputs_of(required(outputs, "outputs")));
-  });
-}
-
-tw_status tw_attention_forward_with(const tw_attention* attention, const tw_inputs* inputs,
-                                    const tw_outputs* outputs, const tw_call_options* options) {
-  return guard([&] {
-    required(attention, "attention")
-        .attention.forward(inputs_of(required(inputs, "inputs")),
-                           outputs_of(required(outputs, "outputs")),
-                           options_of(sized_copy(options, "options")));
-  });
-}
-
-tw_status tw_attention_workspace_bytes(const tw_attention* attention, size_t* bytes) {
-  return guard([&] {
-    required(bytes, "bytes") = required(attention, "attention").attention.workspace_bytes();
-  });
-}
-
-tw_status tw_attention_backward(const tw_attention* attention, const tw_backward_inputs* inputs,
-                                const tw_backward_outputs* outputs) {
-  return guard([&] {
-    required(attention, "attention")
-        .attention.backward(inputs_of(sized_copy(inputs, "inputs")),
-                            outputs_of(sized_copy(outputs, "outputs")));
-  });
-}
-
-tw_status tw_attention_backward_with(const tw_attention* attention,
-                                     const tw_backward_inputs* inputs,
-                                     const tw_backward_outputs* outputs,
-                                     const tw_call_options* options) {
-  return guard([&] {
-    required(attention, "attention")
-        .attention.backward(inputs_of(sized_copy(inputs, "inputs")),
-                            outputs_of(sized_copy(outputs, "outputs")),
-                            options_of(sized_copy(options, "options")));
-  });
-}
-
-tw_status tw_attention_explain(const tw_attention* attention, const char* stage, char* text,
-                               size_t capacity, size_t* needed) {
-  return guard([&] {
-    const std::string words =
-        required(attention, "attention").attention.explain(&required(stage, "stage"));
-    copy_text(words, text, capacity, needed);
-  });
-}
-
-tw_status tw_mask_map_build(const tw_program* program, const tw_mask_map_options* options,
-                            tw_mask_map** map) {
-  return guard([&] {
-    required(map, "map") = nullptr;
-    *map = new tw_mask_map{tilewright::MaskMap::build(required(program, "program").program,
-                                                      options_of(sized_copy(options, "options")))};
-  });
-}
-
-void tw_mask_map_destroy(tw_mask_map* map) { delete map; }
-
-tw_status tw_mask_map_counts(const tw_mask_map* map, int64_t kv_block, tw_mask_counts* counts) {
-  return guard([&] {
-    constexpr int64_t kDefaultBlock = 128;
-    const tilewright::MaskMap& built = required(map, "map").map;
-    const auto tiles =
-        built.count_tiles(built.options().q_block, kv_block > 0 ? kv_block : kDefaultBlock);
-    sized_write(tw_mask_counts{.struct_bytes = 0,
-                               .live_pairs = built.live_pairs(),
-                               .tiles_empty = tiles.empty,
-                               .tiles_partial = tiles.partial,
-                               .tiles_full = tiles.full,
-                               .spans = built.span_count(),
-                               .blocks_over_budget = built.blocks_over_budget(),
-                               .bytes = built.bytes()},
-                counts, "counts");
   });
 }
