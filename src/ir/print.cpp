@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -7,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/infix_operators.h"
 #include "ir/number_text.h"
 #include "ir/op.h"
 #include "ir/print_names.h"
@@ -17,38 +17,6 @@
 namespace tilewright::ir {
 
 namespace {
-
-// Python's precedences, loosest first.
-enum Precedence { kComparing, kOr, kXor, kAnd, kShift, kSum, kProduct, kSign, kRaise, kAtom };
-
-struct Operator {
-  std::string_view fn;
-  std::string_view symbol;
-  Precedence precedence;
-};
-
-constexpr std::array<Operator, 14> kBinary{{{"add", "+", kSum},
-                                            {"sub", "-", kSum},
-                                            {"mul", "*", kProduct},
-                                            {"true_div", "/", kProduct},
-                                            {"floor_div", "//", kProduct},
-                                            {"floor_mod", "%", kProduct},
-                                            {"bit_or", "|", kOr},
-                                            {"bit_xor", "^", kXor},
-                                            {"bit_and", "&", kAnd},
-                                            {"shl", "<<", kShift},
-                                            {"shr", ">>", kShift},
-                                            {"lt", "<", kComparing},
-                                            {"le", "<=", kComparing},
-                                            {"eq", "==", kComparing}}};
-constexpr Operator kNotEqual{"ne", "!=", kComparing};
-
-const Operator* binary_operator(std::string_view fn) {
-  if (fn == kNotEqual.fn) return &kNotEqual;
-  for (const Operator& candidate : kBinary)
-    if (candidate.fn == fn) return &candidate;
-  return nullptr;
-}
 
 /// An expression longer or deeper than this gets a name of its own: lines stay readable, and the
 /// depth that parse() sees does not grow with the program.
@@ -235,7 +203,7 @@ class Printer {
     if (op_row.fn == "neg") return sign("-", written[0]);
     if (op_row.fn == "bit_not") return sign("~", written[0]);
     if (op_row.fn == "pow") return power(written);
-    const Operator* symbol = guarded ? nullptr : binary_operator(op_row.fn);
+    const InfixOperator* symbol = guarded ? nullptr : infix_operator(op_row.fn);
     if (symbol != nullptr) return binary(*symbol, written);
 
     std::string list;
@@ -252,7 +220,7 @@ class Printer {
     return "(" + expression.text + ")";
   }
 
-  Expression binary(const Operator& symbol, const std::vector<NodeId>& written) const {
+  Expression binary(const InfixOperator& symbol, const std::vector<NodeId>& written) const {
     const bool compares = symbol.precedence == kComparing;
     // Comparisons chain in Python: neither operand of one may be a bare comparison.
     const std::string left = operand_text(written[0], symbol.precedence + (compares ? 1 : 0));
