@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 
 #include "backends/cpu/jit/score_pass_compiler.h"
 #include "backends/cpu/microkernels.h"
@@ -216,18 +217,26 @@ void expect_rounded(double exact, double rounded) {
     EXPECT_EQ(bf16_to_float(float_to_bf16(static_cast<float>(exact))), rounded);
 }
 
+struct Extremes {
+  double greatest = -kInfinity;  ///< NaN left out
+  bool spoiled = false;          ///< NaN or infinity is among them
+};
+
+Extremes extremes_of(std::span<const double> scores) {
+  Extremes extremes;
+  for (const double score : scores) {
+    extremes.spoiled = extremes.spoiled || score != score || score == kInfinity;
+    if (score > extremes.greatest) extremes.greatest = score;
+  }
+  return extremes;
+}
+
 void expect_row(const std::vector<double>& t, const TileResult& result, const RowState& state,
                 std::size_t r, const cpu::PassVariant& variant) {
   const std::size_t cols = t.size() / state.max.size();
   const double bound = bound_of(variant);
-  double greatest = -kInfinity;
   double sum = 0;
-  bool spoiled = false;
-  for (std::size_t c = 0; c < cols; ++c) {
-    const double score = t[r * cols + c];
-    spoiled = spoiled || score != score || score == kInfinity;
-    if (score > greatest) greatest = score;
-  }
+  const auto [greatest, spoiled] = extremes_of(std::span(t).subspan(r * cols, cols));
   if (greatest == kInfinity || greatest == -kInfinity)
     EXPECT_EQ(state.max[r], greatest);
   else
