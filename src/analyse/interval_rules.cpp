@@ -84,7 +84,6 @@ Interval monotone(ir::Op op, const Interval& a, Function function, bool rising) 
 
 constexpr char kLetter_f = 'f';
 constexpr char kLetter_i = 'i';
-constexpr char kLetter_b = 'b';
 
 /// Rules of float rows need the arithmetic; the others are plain functions. Both are called alike.
 namespace rule_of {

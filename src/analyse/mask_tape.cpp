@@ -100,8 +100,9 @@ class TapeBuilder {
   Interval folded_row(NodeId id) const {
     const auto operands = program_.operands(id);
     const auto value = [&](std::size_t i) {
-      return i < operands.size() ? tape_.constants[static_cast<std::size_t>(~operand_[operands[i]])]
-                                 : Interval{};
+      if (i >= operands.size()) return Interval{};
+      const auto constant = ~operand_[operands[i]];
+      return tape_.constants[static_cast<std::size_t>(constant)];
     };
     return apply_rule(tape_.arithmetic, program_.node(id).op, value(0), value(1), value(2));
   }

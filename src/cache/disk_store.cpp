@@ -97,7 +97,8 @@ std::string DiskStore::entry_folder(const std::string& key) const {
 std::optional<Entry> DiskStore::find(const Digest& key) const {
   const std::string name = hex(key);
   for (const std::string& layer : options_.read_only)
-    if (ReadEntry read = read_entry(layer + "/" + name); read.entry) return std::move(read.entry);
+    if (ReadEntry read = read_entry((fs::path(layer) / name).string()); read.entry)
+      return std::move(read.entry);
   if (!why_memory_only_.empty()) return std::nullopt;
   const std::string folder = entry_folder(name);
   ReadEntry read = read_entry(folder);

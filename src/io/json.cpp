@@ -92,7 +92,7 @@ class Builder final : public nlohmann::json_sax<Library> {
 void break_line(std::string& text, int indent, int depth) {
   if (indent < 0) return;
   text += '\n';
-  text.append(static_cast<std::size_t>(indent * depth), ' ');
+  text.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(depth), ' ');
 }
 
 }  // namespace

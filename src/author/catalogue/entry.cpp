@@ -39,6 +39,10 @@ std::int64_t grid_edge(const Problem& problem) {
   return edge;
 }
 
+std::int64_t tiled_grid_edge(const Problem& problem, std::int64_t tile) {
+  return (grid_edge(problem) + tile - 1) / tile * tile;
+}
+
 CatalogueMod mask_of(MaskMod mod, std::vector<Table> tables) {
   return {.mask = std::move(mod), .score = {}, .tables = std::move(tables)};
 }

@@ -20,6 +20,8 @@ Number number(const CatalogueRequest& request, std::string_view parameter);
 std::int64_t positions(const Problem& problem);
 /// The edge of the smallest square grid that holds every position.
 std::int64_t grid_edge(const Problem& problem);
+/// The same in whole tiles of `tile` positions.
+std::int64_t tiled_grid_edge(const Problem& problem, std::int64_t tile);
 
 CatalogueMod mask_of(MaskMod mod, std::vector<Table> tables = {});
 CatalogueMod score_of(ScoreMod mod, std::vector<Table> tables = {});

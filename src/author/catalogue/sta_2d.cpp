@@ -30,11 +30,11 @@ CatalogueEntry author::sta_2d_entry() {
       .reference = "Zhang et al. 2025 (Sliding Tile Attention)",
       .parameters = {{"W", 8, "width of the canvas", false,
                       [](const Problem& problem) {
-                        return static_cast<double>((author::grid_edge(problem) + 3) / 4 * 4);
+                        return static_cast<double>(author::tiled_grid_edge(problem, 4));
                       }},
                      {"H", 8, "height of the canvas", false,
                       [](const Problem& problem) {
-                        return static_cast<double>((author::grid_edge(problem) + 3) / 4 * 4);
+                        return static_cast<double>(author::tiled_grid_edge(problem, 4));
                       }},
                      {"t", 4, "edge of a tile", false, {}},
                      {"k", 2, "tiles along a window", false, {}}},

@@ -31,11 +31,11 @@ CatalogueEntry author::tiled_natten_entry() {
       .reference = "attention-gym, tiled NATTEN",
       .parameters = {{"W", 8, "width of the grid", false,
                       [](const Problem& problem) {
-                        return static_cast<double>((author::grid_edge(problem) + 3) / 4 * 4);
+                        return static_cast<double>(author::tiled_grid_edge(problem, 4));
                       }},
                      {"H", 8, "height of the grid", false,
                       [](const Problem& problem) {
-                        return static_cast<double>((author::grid_edge(problem) + 3) / 4 * 4);
+                        return static_cast<double>(author::tiled_grid_edge(problem, 4));
                       }},
                      {"k", 5, "edge of the window", false, {}},
                      {"t", 4, "edge of a tile, a divisor of W and H", false, {}}},
