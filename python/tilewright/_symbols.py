@@ -42,7 +42,7 @@ def register_op(op: Any, function: Callable[..., Any] | None = None) -> Any:
             return original(*args, **kwargs)
 
         op.apply = staticmethod(apply)
-        op.meaning_on_symbols = staticmethod(function)
+        setattr(op, "meaning_on_symbols", staticmethod(function))  # noqa: B010  mypy
     else:
         for known in (op, getattr(getattr(op, "_opoverload", None), "overloadpacket", None)):
             if known is not None:
