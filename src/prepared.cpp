@@ -240,7 +240,7 @@ std::shared_ptr<const backends::Kernel> Prepared::kernel_for(const backends::Emi
 cache::Entry Prepared::compile_entry(const backends::EmitRequest& request,
                                      const backends::Source& source) {
   const auto start = std::chrono::steady_clock::now();
-  backends::Binary binary = backend_->compile(request);
+  backends::Binary binary = backend_->compile(request, source);
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - start;
   core_->stats.compiled(elapsed.count());

@@ -41,7 +41,10 @@ TEST(BackwardWorkspace, GrowsWithTheLengthsAndNotWithTheirProduct) {
     return promised_bytes(engine, causal(), square(1, 1, length, 64));
   };
   const std::int64_t at_16k = bytes(16384), at_32k = bytes(32768), at_128k = bytes(131072);
-  EXPECT_EQ(at_128k - at_32k, 6 * (at_32k - at_16k)) << "the same bytes for every row";
+  // Rows come in whole blocks, whose height is the kernel's.
+  const double for_96k = 6 * static_cast<double>(at_32k - at_16k);
+  EXPECT_NEAR(static_cast<double>(at_128k - at_32k), for_96k, 0.01 * for_96k)
+      << "the same bytes for every row";
   // Q, its transpose, dO, its transpose and dQ: five rows of 64 fp32 values and two statistics.
   EXPECT_LE(at_128k, std::int64_t{131072} * (5 * 64 + 2) * 4 * 5 / 4);
   EXPECT_GT(at_128k, 0);

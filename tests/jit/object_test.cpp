@@ -75,8 +75,8 @@ TEST_F(Objects, CompileAndLoadInManyThreads) {
 TEST_F(Objects, IrTextShowsBothFunctions) {
   const Program program = windowed();
   const analyse::StructureFacts facts = analyse::structure_facts(program.structure());
-  const std::string text =
-      cpu::jit::emit_ir_text({.program = program.structure(), .facts = facts, .variant = kVariant});
+  const std::string text = cpu::jit::ir_text(
+      *cpu::jit::emit_pass({.program = program.structure(), .facts = facts, .variant = kVariant}));
   EXPECT_NE(text.find("@score_pass_full"), std::string::npos);
   EXPECT_NE(text.find("@score_pass_masked"), std::string::npos);
 }

@@ -56,6 +56,8 @@ struct Source {
   std::string kernel_name;
   std::string text;
   std::string toolchain;  ///< compiler, its version and its flags, target included
+  /// The text in a form that compile need not read again, or null; compile may use it up.
+  std::shared_ptr<void> parsed = nullptr;
 };
 
 /// Compiled code as bytes: an object file (CPU) or a cubin (CUDA), with what load must know.
@@ -144,7 +146,8 @@ class Backend {
   virtual std::int64_t extent_limit() const { return 0; }
 
   virtual Source emit(const EmitRequest& request) const = 0;
-  virtual Binary compile(const EmitRequest& request) const = 0;
+  /// `source` is what emit made of the request.
+  virtual Binary compile(const EmitRequest& request, const Source& source) const = 0;
   virtual std::shared_ptr<const Kernel> load(const EmitRequest& request,
                                              const Binary& binary) const = 0;
   /// Names the kernel in memory without emitting: structure, variant, plan and target.

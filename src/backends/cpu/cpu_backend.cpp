@@ -82,13 +82,17 @@ class CpuBackend final : public backends::Backend {
         .kernel_name = request.plan.kernel, .text = {}, .toolchain = "tile interpreter"};
     if (!jit::is_available()) return source;
     source.toolchain = jit::compiler_fingerprint();
-    source.text = jit::emit_ir_text(pass_request(request));
+    const std::shared_ptr<jit::EmittedPass> emitted = jit::emit_pass(pass_request(request));
+    source.text = jit::ir_text(*emitted);
+    source.parsed = emitted;
     return source;
   }
 
-  backends::Binary compile(const backends::EmitRequest& request) const override {
+  backends::Binary compile(const backends::EmitRequest&,
+                           const backends::Source& source) const override {
     if (!jit::is_available()) return {};
-    return {.bytes = jit::compile_score_pass(pass_request(request)), .entry_points = {}};
+    auto& emitted = *static_cast<jit::EmittedPass*>(source.parsed.get());
+    return {.bytes = jit::compile_emitted(emitted), .entry_points = {}};
   }
 
   std::shared_ptr<const backends::Kernel> load(const backends::EmitRequest& request,

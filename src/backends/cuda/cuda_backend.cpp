@@ -149,8 +149,9 @@ class CudaBackend final : public backends::Backend {
     return source_of(request, std::move(source));
   }
 
-  backends::Binary compile(const backends::EmitRequest& request) const override {
-    return cuda::compile(runtime_->nvrtc(), target_of(request), emit(request));
+  backends::Binary compile(const backends::EmitRequest& request,
+                           const backends::Source& source) const override {
+    return cuda::compile(runtime_->nvrtc(), target_of(request), source);
   }
 
   std::shared_ptr<const backends::Kernel> load(const backends::EmitRequest& request,

@@ -72,7 +72,9 @@ class ReferenceBackend final : public backends::Backend {
             .toolchain = "interpreter"};
   }
 
-  backends::Binary compile(const backends::EmitRequest&) const override { return {}; }
+  backends::Binary compile(const backends::EmitRequest&, const backends::Source&) const override {
+    return {};
+  }
 
   std::shared_ptr<const backends::Kernel> load(const backends::EmitRequest&,
                                                const backends::Binary&) const override {

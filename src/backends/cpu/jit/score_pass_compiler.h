@@ -34,12 +34,20 @@ struct PassRequest {
   const ir::Derivative* derivative = nullptr;
 };
 
-/// An ELF object file with the pass in it, for this or another process and for load_score_pass.
-/// Compiling needs no CPU that has the instruction set.
-std::string compile_score_pass(const PassRequest& request);
+/// A pass as LLVM IR, before LLVM's own passes.
+struct EmittedPass;
 
-/// The LLVM IR of the pass before LLVM's own passes, for explain.
-std::string emit_ir_text(const PassRequest& request);
+std::shared_ptr<EmittedPass> emit_pass(const PassRequest& request);
+
+/// For explain, and as the name of what it compiles to.
+std::string ir_text(const EmittedPass& emitted);
+
+/// An ELF object file with the pass in it, for this or another process and for load_score_pass.
+/// Compiling needs no CPU that has the instruction set. Uses the IR up.
+std::string compile_emitted(EmittedPass& emitted);
+
+/// Both steps.
+std::string compile_score_pass(const PassRequest& request);
 
 /// Makes an object runnable on a CPU that has its instruction set. Throws Error{kIo} for bytes
 /// that are no such object and for symbols that this process cannot serve; compile again then.

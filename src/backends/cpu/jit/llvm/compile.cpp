@@ -42,26 +42,42 @@ std::string compiler_fingerprint() {
   return std::string("LLVM ") + LLVM_VERSION_STRING + (has_sleef() ? " with SLEEF" : "");
 }
 
-std::string emit_ir_text(const PassRequest& request) {
+struct EmittedPass {
   llvm::LLVMContext context;
-  const auto module = emit_score_pass(request, context);
+  std::unique_ptr<llvm::Module> module;  ///< null once it was compiled
+  Isa isa = Isa::kPortable;
+  std::size_t nodes = 0;  ///< of the program
+};
+
+std::shared_ptr<EmittedPass> emit_pass(const PassRequest& request) {
+  auto emitted = std::make_shared<EmittedPass>();
+  emitted->module = emit_score_pass(request, emitted->context);
+  emitted->isa = request.isa;
+  emitted->nodes = request.program.size();
+  return emitted;
+}
+
+std::string ir_text(const EmittedPass& emitted) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream, nullptr);
+  emitted.module->print(stream, nullptr);
   return text;
 }
 
-std::string compile_score_pass(const PassRequest& request) {
-  llvm::LLVMContext context;
-  const auto module = emit_score_pass(request, context);
+std::string compile_emitted(EmittedPass& emitted) {
+  TILEWRIGHT_CHECK(emitted.module != nullptr);
+  const std::unique_ptr<llvm::Module> module = std::move(emitted.module);
   TILEWRIGHT_CHECK(!llvm::verifyModule(*module));
   // Scheduling and allocating registers take time quadratic in what one loop computes: programs far
   // past any that a person writes get by without.
   constexpr std::size_t kMostOptimisedNodes = 1500;
-  const auto machine = make_target_machine(machine_for(request.isa));
-  if (request.program.size() > kMostOptimisedNodes)
-    machine->setOptLevel(llvm::CodeGenOptLevel::None);
+  const auto machine = make_target_machine(machine_for(emitted.isa));
+  if (emitted.nodes > kMostOptimisedNodes) machine->setOptLevel(llvm::CodeGenOptLevel::None);
   return object_bytes(*module, *machine);
+}
+
+std::string compile_score_pass(const PassRequest& request) {
+  return compile_emitted(*emit_pass(request));
 }
 
 }  // namespace tilewright::cpu::jit

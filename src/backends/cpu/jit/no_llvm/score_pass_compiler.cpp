@@ -21,9 +21,15 @@ bool is_available() noexcept { return false; }
 
 std::string compiler_fingerprint() { return "none"; }
 
-std::string compile_score_pass(const PassRequest& /*request*/) { raise_no_compiler(); }
+struct EmittedPass {};
 
-std::string emit_ir_text(const PassRequest& /*request*/) { raise_no_compiler(); }
+std::shared_ptr<EmittedPass> emit_pass(const PassRequest& /*request*/) { raise_no_compiler(); }
+
+std::string ir_text(const EmittedPass& /*emitted*/) { raise_no_compiler(); }
+
+std::string compile_emitted(EmittedPass& /*emitted*/) { raise_no_compiler(); }
+
+std::string compile_score_pass(const PassRequest& /*request*/) { raise_no_compiler(); }
 
 std::shared_ptr<const LoadedPass> load_score_pass(std::string_view /*object*/) {
   raise_no_compiler();
