@@ -104,8 +104,8 @@ void CudaBackwardKernel::check_errors() const {
 
 std::size_t CudaBackwardKernel::workspace_bytes(const Program& program,
                                                 const Problem& problem) const {
-  std::size_t bytes =
-      backward_space_bytes(parts_.row, problem, parts_.ordered, gpu_->facts().multiprocessors);
+  std::size_t bytes = backward_space_bytes(parts_.row, problem, parts_.ordered,
+                                           gpu_->facts().multiprocessors, program.has_mask_mod());
   for (const PyramidRequest& request : parts_.pyramids)
     bytes +=
         pyramid_bytes(pyramid_shape(program.bindings().captures[request.capture], request.axis));
@@ -143,16 +143,16 @@ void CudaBackwardKernel::enqueue(const backends::BackwardLaunch& launch,
   const KernelRow no_row;
   const LaunchSite forward_site{
       .launch = forward, .row = no_row, .gpu = *gpu_, .workspace = workspace};
-  Call call{
-      .site = {.launch = launch,
-               .row = parts_.row,
-               .gpu = *gpu_,
-               .ordered = parts_.ordered,
-               .error = faults_ ? faults_->address() : 0},
-      .cut = cut_of(parts_.row, launch.problem, parts_.ordered, gpu_->facts().multiprocessors),
-      .space = {},
-      .stream = forward_site.stream(),
-      .pyramids = {}};
+  Call call{.site = {.launch = launch,
+                     .row = parts_.row,
+                     .gpu = *gpu_,
+                     .ordered = parts_.ordered,
+                     .error = faults_ ? faults_->address() : 0},
+            .cut = cut_of(parts_.row, launch.problem, parts_.ordered, gpu_->facts().multiprocessors,
+                          launch.program.has_mask_mod()),
+            .space = {},
+            .stream = forward_site.stream(),
+            .pyramids = {}};
   call.space = backward_space(call.site, call.cut);
   if (const std::size_t bytes = call.space.bytes(); bytes != 0)
     call.space.place(workspace.take(bytes));

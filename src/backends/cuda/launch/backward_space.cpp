@@ -73,6 +73,39 @@ BackwardSpace common_space(const BackwardRow& row, const Problem& problem, const
   return space;
 }
 
+/// Two items a multiprocessor, where that many heads share the keys.
+std::int64_t enough_parts(std::int64_t tiles, std::int64_t sharing, int multiprocessors) {
+  const std::int64_t wanted = 2 * std::int64_t{multiprocessors};
+  if (tiles <= 0 || tiles >= wanted) return 1;
+  return std::clamp<std::int64_t>((wanted + tiles - 1) / tiles, 1,
+                                  std::max<std::int64_t>(sharing, 1));
+}
+
+/// How long items take that one block a multiprocessor takes in turn, in units of a key tile with
+/// all its heads. Where a mask skips tiles the longest come first and on average half is skipped;
+/// then about 0.6 of the longest item sticks out at the end. Partial results cost, and each part a
+/// little. docs/kernels/hopper_backward.md has the measurements.
+double duration_in_tiles(std::int64_t tiles, std::int64_t parts, int multiprocessors, bool uneven) {
+  const auto count = static_cast<double>(parts);
+  const std::int64_t waves = (tiles * parts + multiprocessors - 1) / multiprocessors;
+  const double even = static_cast<double>(waves) / count;
+  const double skipping = static_cast<double>(tiles) / (2.0 * multiprocessors) + 0.6 / count;
+  const double partial = parts == 1 ? 1.0 : 1.03 + 0.005 * count;
+  return (uneven ? skipping : even) * partial;
+}
+
+std::int64_t quickest_parts(std::int64_t tiles, std::int64_t sharing, int multiprocessors,
+                            bool uneven) {
+  constexpr std::int64_t kMostParts = 16;
+  if (tiles >= 2 * std::int64_t{multiprocessors}) return 1;
+  std::int64_t best = 1;
+  for (std::int64_t parts = 2; parts <= std::min(sharing, kMostParts); ++parts)
+    if (duration_in_tiles(tiles, parts, multiprocessors, uneven) <
+        duration_in_tiles(tiles, best, multiprocessors, uneven))
+      best = parts;
+  return best;
+}
+
 std::size_t copy_bytes(const Problem& problem) {
   const auto element = static_cast<std::int64_t>(size_bytes(problem.query_dtype));
   return size_of(element * streams_of(problem) * problem.q_len * padded_value_columns(problem));
@@ -105,18 +138,19 @@ void BackwardSpace::place(DeviceAddress at) noexcept {
 }
 
 BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
-                   int multiprocessors) {
+                   int multiprocessors, bool uneven) {
   BackwardCut cut;
   cut.q_tiles = (problem.q_len + row.query_tile - 1) / row.query_tile;
   cut.kv_tiles = (problem.kv_len + row.key_tile - 1) / row.key_tile;
   const std::int64_t tiles = key_heads_of(problem) * cut.kv_tiles;
   const std::int64_t sharing = problem.group() * (problem.kv_batch == 1 ? problem.batch : 1);
-  const std::int64_t wanted = 2 * std::int64_t{multiprocessors};
   // In a fixed order the parts of one batch entry are those that it has alone.
   const std::int64_t counted = ordered ? problem.kv_heads * cut.kv_tiles : tiles;
-  if (tiles > 0 && counted < wanted)
-    cut.parts = std::clamp<std::int64_t>((wanted + counted - 1) / counted, 1,
-                                         std::max<std::int64_t>(sharing, 1));
+  if (row.family == Family::kPortable) {
+    cut.parts = enough_parts(counted, sharing, multiprocessors);
+  } else {
+    cut.parts = quickest_parts(counted, sharing, multiprocessors, uneven);
+  }
   cut.items = tiles * cut.parts;
   return cut;
 }
@@ -134,8 +168,8 @@ BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut) {
 }
 
 std::size_t backward_space_bytes(const BackwardRow& row, const Problem& problem, bool ordered,
-                                 int multiprocessors) {
-  const BackwardCut cut = cut_of(row, problem, ordered, multiprocessors);
+                                 int multiprocessors, bool uneven) {
+  const BackwardCut cut = cut_of(row, problem, ordered, multiprocessors, uneven);
   BackwardSpace space = common_space(row, problem, cut, ordered);
   space.d_out_copy.bytes = copy_bytes(problem);
   space.d_key_sums.bytes = key_sum_bytes(row, problem, cut, problem.head_dim);

@@ -37,14 +37,15 @@ struct BackwardCut {
   std::int64_t parts = 1;  ///< items that share the query heads of a key tile
   std::int64_t items = 0;
 };
+/// uneven: items differ in length, since a mask skips tiles.
 BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
-                   int multiprocessors);
+                   int multiprocessors, bool uneven);
 
 /// What a call needs, by its tensors.
 BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut);
 /// The most that a call of this problem takes, however its tensors lie.
 std::size_t backward_space_bytes(const BackwardRow& row, const Problem& problem, bool ordered,
-                                 int multiprocessors);
+                                 int multiprocessors, bool uneven);
 
 /// Heads of all batches: of queries, and of keys.
 inline std::int64_t streams_of(const Problem& problem) noexcept {
