@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Checks backward variants against fp64 and times them beside cuDNN, interleaved in one process.
 
-usage: backward.py FOLDER check|repeat|t<rows>[,...] VARIANT...      (run on a machine with a Hopper GPU; FOLDER holds the cubins)
-`repeat` runs deterministic variants 50 times and compares bits. Prints a table; with OUT set also writes $OUT/backward.jsonl.
+usage: backward.py FOLDER check|c<problem>|repeat|mqa<rows>|t<rows>[,...] VARIANT...      (run on a machine with a Hopper GPU; FOLDER holds the cubins)
+`c<problem>` checks one of CHECKS; `repeat` runs deterministic variants 50 times and compares bits; `mqa` times 64 query heads on one key head
+beside 64 on 64. Prints a table; with OUT set also writes $OUT/backward.jsonl.
 """
+import functools
 import json
 import math
 import os
@@ -45,17 +47,17 @@ def padded(shape, dtype):
 class Problem:
     """Random operands of one check and what plain computations make of them."""
 
-    def __init__(self, kernel, n, seed):
+    def __init__(self, dims, mods, dtype, n, seed):
         b, bk, hq, hkv, rows, kv = CHECKS[n]
-        t, dtype = kernel.tiles, kernel.element
-        self.q = fresh((b, hq, rows, t.e), dtype, seed) * (3 if n % 2 else 1)
-        self.k = fresh((bk, kv, hkv, t.e), dtype, seed + 1).transpose(1, 2)
-        self.v = fresh((bk, hkv, kv, t.v), dtype, seed + 2)
-        self.d_out = fresh((b, rows, hq, t.v), dtype, seed + 3).transpose(1, 2)
+        e, v = dims
+        self.q = fresh((b, hq, rows, e), dtype, seed) * (3 if n % 2 else 1)
+        self.k = fresh((bk, kv, hkv, e), dtype, seed + 1).transpose(1, 2)
+        self.v = fresh((bk, hkv, kv, v), dtype, seed + 2)
+        self.d_out = fresh((b, rows, hq, v), dtype, seed + 3).transpose(1, 2)
         self.d_lse = fresh((b, hq, rows), torch.float32, seed + 4) if n % 2 else None
-        self.mods = Mods(kernel.mods, hq, rows, kv)
-        self.scale = 1 / math.sqrt(t.e)
-        self.out = torch.empty((b, hq, rows, t.v), device="cuda", dtype=dtype)
+        self.mods = Mods(mods, hq, rows, kv)
+        self.scale = 1 / math.sqrt(e)
+        self.out = torch.empty((b, hq, rows, v), device="cuda", dtype=dtype)
         self.lse = torch.empty((b, hq, rows), device="cuda")
         self.exact = self.gradients(torch.float64, None, keep_forward=True)
         self.plain = self.gradients(torch.float32, dtype, keep_forward=False)
@@ -105,13 +107,20 @@ def run_check(kernel, problem, parts):
     return found, clean
 
 
-def check(kernel, seed, log):
+@functools.lru_cache(maxsize=2)
+def problem_of(dims, mods, element, n, seed):
+    return Problem(dims, mods, element, n, seed)
+
+
+def check(kernel, problems, seed, log):
+    start = time.time()
     worst, where, clean, error = [[0.0, 0.0] for _ in NAMES], None, True, None
-    for n, (b, bk, hq, hkv, rows, kv) in enumerate(CHECKS):
+    for n in problems:
+        b, bk, hq, hkv, rows, kv = CHECKS[n]
         if kernel.mods in SQUARE_ONLY and (rows != kv or rows < 4):
             continue
         parts = min(2, hq // hkv) if "part" in kernel.options else 1
-        found, ok = run_check(kernel, Problem(kernel, n, seed + 10 * n), parts)
+        found, ok = run_check(kernel, problem_of((kernel.tiles.e, kernel.tiles.v), kernel.mods, kernel.element, n, seed + 10 * n), parts)
         log(dict(kind="check", impl=kernel.name, case=n, fractions=found, clean=ok))
         clean = clean and ok
         for m in range(3):
@@ -120,14 +129,16 @@ def check(kernel, seed, log):
                     worst[m][f], where = found[m][f], (n if not (found[m][f] <= 1) and (where is None) else where)
     good = clean and all(f <= 1 for w in worst for f in w)
     text = " ".join(f"{NAMES[m]} {worst[m][0]:.3f}/{worst[m][1]:.3f}" for m in range(3))
-    print(f"check {kernel.name:40s} {'ok  ' if good else 'BAD '} {text} {'' if clean else 'NOT CLEAN'} first bad case {where}", flush=True)
+    print(f"check {kernel.name:40s} {'ok  ' if good else 'BAD '} {text} {'' if clean else 'NOT CLEAN'} first bad case {where} "
+          f"{time.time() - start:.1f} s", flush=True)
 
 
-def operands(kernel, b, h, rows, mods):
-    """Inputs of a timing, with out and lse of PyTorch where it knows the mask, else random (the work is the same)."""
+def operands(kernel, b, h, rows, key_heads=None):
+    """Inputs of a timing; out is random and lse about right: the work is the same."""
     t, dtype = kernel.tiles, kernel.element
-    q, k = fresh((b, h, rows, t.e), dtype, 1), fresh((b, h, rows, t.e), dtype, 2)
-    v, d_out = fresh((b, h, rows, t.v), dtype, 3), fresh((b, h, rows, t.v), dtype, 4)
+    keys = h if key_heads is None else key_heads
+    q, k = fresh((b, h, rows, t.e), dtype, 1), fresh((b, keys, rows, t.e), dtype, 2)
+    v, d_out = fresh((b, keys, rows, t.v), dtype, 3), fresh((b, h, rows, t.v), dtype, 4)
     out = fresh((b, h, rows, t.v), dtype, 5)
     lse = torch.full((b, h, rows), math.log(rows) + 0.5, device="cuda")
     return q, k, v, out, d_out, lse
@@ -136,7 +147,7 @@ def operands(kernel, b, h, rows, mods):
 def repeat(kernel, log):
     b, h, rows = 1, 4, 4096 + 40
     mods = Mods(kernel.mods, h, rows, rows)
-    q, k, v, out, d_out, lse = operands(kernel, b, h, rows, mods)
+    q, k, v, out, d_out, lse = operands(kernel, b, h, rows)
     grads = [torch.full_like(x, float("nan")) for x in (q, k, v)]
     launch = kernel.prepare(q, k, v, out, d_out, lse, grads, mods.bindings)
     launch()
@@ -148,13 +159,30 @@ def repeat(kernel, log):
     print(f"repeat {kernel.name}: {same} of 50 runs give the bits of the first", flush=True)
 
 
+def time_shared_keys(rows, kernels, log):
+    """64 query heads on one key head beside 64 on 64, the same products; variants with `part` cut the heads of a key tile in parts."""
+    b, h = max(1, TOKENS // rows // 4), 64
+    launches, mods_of = {}, {}
+    for kernel in kernels:
+        mods_of[kernel.name] = mods = Mods(kernel.mods, h, rows, rows)
+        for key_heads in (1, 64) if "part" not in kernel.options else (1,):
+            q, k, v, out, d_out, lse = operands(kernel, b, h, rows, key_heads)
+            grads = [torch.empty_like(x) for x in (q, k, v)]
+            for parts in (2, 4, 8) if "part" in kernel.options else (1,):
+                launches[f"{kernel.name} {key_heads} key heads {parts} parts"] = kernel.prepare(q, k, v, out, d_out, lse, grads,
+                                                                                                mods.bindings, parts=parts)
+    for name, (median, low, high) in timed(launches, 9).items():
+        log(dict(kind="shared_keys", b=b, rows=rows, impl=name, ms=median, ms_q1=low, ms_q3=high))
+        print(f"{rows} {name:60s} {median:8.4f} ms", flush=True)
+
+
 def time_shape(rows, causal_peer, kernels, log):
     t = kernels[0].tiles
     b, h = TOKENS // rows, HEADS.get(t.e, 16)
     launches, pairs = {}, {}
     for kernel in kernels:
         mods = Mods(kernel.mods, h, rows, rows)
-        q, k, v, out, d_out, lse = operands(kernel, b, h, rows, mods)
+        q, k, v, out, d_out, lse = operands(kernel, b, h, rows)
         grads = [torch.empty_like(x) for x in (q, k, v)]
         launches[kernel.name] = kernel.prepare(q, k, v, out, d_out, lse, grads, mods.bindings)
         launches[kernel.name].mods = mods
@@ -166,17 +194,21 @@ def time_shape(rows, causal_peer, kernels, log):
     pairs["cudnn"] = rows * (rows + 1) // 2 if causal_peer else rows * rows
     parts = {}
     for name, launch in list(launches.items()):
-        if name != "cudnn":
+        if name != "cudnn" and "_det" not in name:  # a fixed order waits for words that the preparation clears
             parts[name] = launch.main
+            parts[f"{name} prepare"] = launch.first
+            parts[f"{name} finish"] = launch.last[0]
     times = timed(launches, 15)
     alone = timed(parts, 7)
     rate = lambda n: 2.5 * 2 * b * h * pairs[n] * (t.e + t.v) / times[n][0] / 1e9
     for n, (median, low, high) in times.items():
         main = alone[n][0] if n in alone else None
+        ends = [alone[f"{n} {x}"][0] if n in alone else None for x in ("prepare", "finish")]
         log(dict(kind="backward", e=t.e, ev=t.v, b=b, h=h, rows=rows, causal_peer=causal_peer, impl=n, ms=median, ms_q1=low, ms_q3=high,
-                 main_ms=main, tflops=rate(n), over_cudnn=rate(n) / rate("cudnn")))
-        print(f"{t.e}/{t.v} {rows:6d} {'c' if causal_peer else 'f'} {n:36s} {median:8.4f} ms {'' if main is None else f'main {main:8.4f}'} "
-              f"{rate(n):7.1f} TF  x{rate(n) / rate('cudnn'):.3f}  +-{(high - low) / median * 50:.1f}%", flush=True)
+                 main_ms=main, prepare_ms=ends[0], finish_ms=ends[1], tflops=rate(n), over_cudnn=rate(n) / rate("cudnn")))
+        inside = f"main {main:8.4f} ends {ends[0]:.3f} {ends[1]:.3f}" if n in alone else ""
+        print(f"{t.e}/{t.v} {rows:6d} {'c' if causal_peer else 'f'} {n:36s} {median:8.4f} ms {inside} {rate(n):7.1f} TF  "
+              f"x{rate(n) / rate('cudnn'):.3f}  +-{(high - low) / median * 50:.1f}%", flush=True)
 
 
 def main():
@@ -191,13 +223,16 @@ def main():
     log(dict(kind="env", torch=torch.__version__, gpu=torch.cuda.get_device_name(), cudnn=torch.backends.cudnn.version(),
              command=" ".join(sys.argv)))
     kernels = [BackwardKernel(folder, n) for n in names]
-    if "check" in tasks:
+    problems = [int(x[1:]) for x in tasks if x[0] == "c" and x[1:].isdigit()]
+    if problems or "check" in tasks:
         for kernel in kernels:
-            check(kernel, 100, log)
+            check(kernel, problems or range(len(CHECKS)), 100, log)
     if "repeat" in tasks:
         for kernel in kernels:
             if "det" in kernel.options:
                 repeat(kernel, log)
+    for rows in (int(x[3:]) for x in tasks if x[:3] == "mqa"):
+        time_shared_keys(rows, kernels, log)
     lengths = [int(x[1:]) for x in tasks if x[0] == "t" and x[1:].isdigit()]
     if lengths:
         gemm(log)
