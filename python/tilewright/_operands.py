@@ -96,16 +96,15 @@ def name_of(tensor: Any) -> str:
     return _core.name_of_capture(tensor) or "without a name"
 
 
-def capture_view(tensor: Any, name: str) -> tuple[Any, str]:
-    """The view of a tensor that a catalogue mod captures, which keeps the tensor for gradients, and
-    what the program calls it: `name`, unless its capture has a name of its own."""
+def capture_view(tensor: Any, name: str) -> Any:
+    """The view of a tensor that a catalogue mod captures; it keeps the tensor for gradients."""
     if isinstance(tensor, Capture):
-        tensor, name = tensor.tensor, tensor.name or name
+        tensor = tensor.tensor
     if isinstance(tensor, (list, tuple)):
         import numpy
 
         tensor = numpy.asarray(tensor)
-    return view_of(tensor, name), name
+    return view_of(tensor, name)
 
 
 def _on_the_host(tensor: Any) -> bool:

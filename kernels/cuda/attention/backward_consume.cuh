@@ -1,65 +1,56 @@
 // A consumer warpgroup: its half of every tile of an item. The order of a step keeps matrix
-// instructions in flight under everything else. Two query stages, and more (dK runs on):
+// instructions in flight under everything else.
+//
+// Keys divided: dQ is a step late (-), so that the warpgroups need not meet, and the matrix
+// instructions of a step are issued in turns: while one warpgroup makes P and dS the other's run.
+//
+//   in flight  dP' | -       | dV dQ- dK S'   | dK S'   | -         |
+//   doing      P'  | dS pack | wait dV dQ-    | add dQ- | issue dP' |
+//
+// Columns divided:
 //
 //   in flight  dK dP' | -       | dV | dV dQ | dQ S' dK   | dK     |
 //   doing      P'     | dS pack | -  | sync  | wait dQ S' | add dQ | issue dP'
-//
-//   in flight  dP' dK | dK | -    | dV | dV dQ | dQ S'      | -      |
-//   doing      P'     | dS | pack | -  | sync  | wait dQ S' | add dQ | issue dP' dK
 #pragma once
 
+#include "attention/backward_products.cuh"
 #include "attention/key_gradient_store.cuh"
 #include "attention/query_gradient_sums.cuh"
 #include "attention/tile_gradients.cuh"
 #include "attention/tile_site.cuh"
-#include "tile/gradient_gemms.cuh"
-#include "tile/store_fragment.cuh"
 
 namespace tilewright::cuda {
 
 template <class Variant, class Mods, class Gradient>
 struct BackwardConsumer {
   using Layout = BackwardLayout<Variant>;
-  using Element = typename Variant::Element;
-  using QueryTile = typename Layout::QueryTile;
-  using GradTile = typename Layout::GradTile;
-  using KeyTile = typename Layout::KeyTile;
-  using ValueTile = typename Layout::ValueTile;
-  using ScoreTile = typename Layout::ScoreTile;
+  using Products = BackwardProducts<Variant>;
   using Gradients = TileGradients<Layout, BackwardParams, TileSite, Mods, Gradient>;
-  static constexpr bool kSplitsKeys = Layout::kSplitsKeys;
-  static constexpr int kScoreColumns = Layout::kScoreColumns;
-  static constexpr int kKeyTile = Layout::kKeyTile;
-  static constexpr int kQueryTile = Layout::kQueryTile;
 
   const BackwardParams& params;
   Layout layout;
   u32 warpgroup;
   Gradients tile_gradients;
   QueryGradientSums<Variant> query_sums;
+  Products x{layout, warpgroup};
   RingPosition<1> kv_at{};
   RingPosition<Layout::kItemSlots> item_at{};
   StepCount at{};  ///< the tile whose P and dS are made
 
-  Accumulator<kScoreColumns> score, d_probability;
-  Accumulator<Layout::kKeyColumns> d_key;
-  Accumulator<Layout::kValueColumns> d_value;
-  Accumulator<Layout::kSumColumns> d_query;
-  u32 probability[kScoreColumns / 4], d_score[kScoreColumns / 4];
-
   __device__ __forceinline__ void run() {
+    if (Layout::kSplitsKeys && warpgroup == 1) pass_matrix_turn();
     while (!await_tile().ends_stream()) {
       tile_gradients.start_item(item());
       query_sums.start_item(item());
-      d_key.clear();
-      d_value.clear();
-      if (note().nothing()) {
+      x.d_key.clear();
+      x.d_value.clear();
+      if (note(at.steps).nothing()) {
         skip_stage();
       } else {
         gradients_of_item();
       }
       const i32 first_row = Layout::first_key_row(warpgroup) + tile_gradients.lane.first_row;
-      KeyGradientStore<Variant>{params, warpgroup, first_row}.store(item(), d_key, d_value);
+      KeyGradientStore<Variant>{params, warpgroup, first_row}.store(item(), x.d_key, x.d_value);
       ptx::sync_warp();
       release(layout.item_ring().empty(item_at.stage));
       item_at.advance();
@@ -69,231 +60,183 @@ struct BackwardConsumer {
   __device__ __forceinline__ void gradients_of_item() {
     layout.key_ring().wait_full(kv_at);
     // The zeros must be there before the first product is in flight.
-    d_key.pin();
-    d_value.pin();
-    issue_scores();
+    x.d_key.pin();
+    x.d_value.pin();
+    x.issue_scores(at.steps);
     layout.value_ring().wait_full(kv_at);
     issue_d_probability();
     ptx::matrix_wait<1>();
     make_probabilities();
     ptx::matrix_wait<0>();
-    d_probability.pin();
-    while (true) {
-      make_gradients();
-      issue_query_product();
-      finish_value();
-      const u32 step = at.steps;
-      const bool last = note().last();
-      at.steps += last ? 0 : 1;
-      await_tile();
-      // Behind the last tile this makes scores that nobody reads: a product issued in a branch
-      // would keep all products from overlapping.
-      issue_scores();
-      if constexpr (!Layout::kKeyProductRunsOn) issue_key_product(step);
-      finish_query(step);
-      if (last) break;
-      issue_d_probability();
-      if constexpr (Layout::kKeyProductRunsOn) issue_key_product(step);
-      make_probabilities();
-      if constexpr (Layout::kKeyProductRunsOn) {
-        ptx::matrix_wait<1>();
-        d_probability.pin();
-      } else {
-        finish_products(step, true);
-      }
-    }
-    if constexpr (Layout::kKeyProductRunsOn) issue_key_product(at.steps);
-    finish_item();
-  }
-
-  /// S of the tile is there: P, while what was issued after S runs.
-  __device__ __forceinline__ void make_probabilities() {
-    score.pin();
-    if (note().new_stream()) tile_gradients.start_stream(item(), note().stream);
-    if constexpr (!Gradients::kNeedsScore) {
-      tile_gradients.to_probabilities(score, site());
-    }
-  }
-
-  /// Waits for dK of the tile of `step`, and for all else; `holds`: its query is to be released.
-  __device__ __forceinline__ void finish_products(u32 step, bool holds) {
-    ptx::matrix_wait<0>();
-    d_probability.pin();
-    d_key.pin();
-    if constexpr (Layout::kKeyProductFromRegisters) pin(d_score);
-    ptx::arrive_if(holds && leads_warp(), layout.query_ring().empty(step % Layout::kQueryStages));
-  }
-
-  /// P and dS, in registers and where the warpgroups share them, and dV on its way.
-  __device__ __forceinline__ void make_gradients() {
-    tile_gradients.to_gradients(score, d_probability, site());
-    if constexpr (Layout::kKeyProductRunsOn) finish_products(at.steps - 1, !note().first());
-    pack(score, probability);
-    pack(d_probability, d_score);
-    share();
-  }
-
-  /// Hands P and dS to the other warpgroup and starts dV.
-  __device__ __forceinline__ void share() {
-    const i32 first_row = Layout::first_key_row(warpgroup);
-    const i32 first_column = Layout::first_query(warpgroup);
-    store_fragment<ScoreTile, kScoreColumns>(d_score, layout.d_score(side()), first_row,
-                                             first_column);
-    if constexpr (!kSplitsKeys) {
-      store_fragment<ScoreTile, kScoreColumns>(probability, layout.probability(side()), first_row,
-                                               first_column);
-    }
-    ptx::fence_async_shared();
-    if constexpr (kSplitsKeys) issue_value_product();
-    ptx::sync(ptx::NamedBarrier{1, Layout::kConsumerThreads});
-    if constexpr (!kSplitsKeys) issue_value_product();
-  }
-
-  /// S^T = K Q^T.
-  __device__ __forceinline__ void issue_scores() {
-    score.forget();
-    ptx::matrix_fence();
-    issue_by_columns<Element, KeyTile, QueryTile, Variant::kHeadDim>(
-        score, KeyTile::k_along_columns(layout.key() + key_rows()),
-        QueryTile::k_along_columns(layout.query(query_stage()) + query_rows()));
-    ptx::matrix_commit();
-  }
-
-  /// dP^T = V dO^T.
-  __device__ __forceinline__ void issue_d_probability() {
-    layout.grad_ring().wait_full(at.in_ring<Layout::kGradStages>());
-    d_probability.forget();
-    ptx::matrix_fence();
-    issue_by_columns<Element, ValueTile, GradTile, Variant::kValueDim>(
-        d_probability, ValueTile::k_along_columns(layout.value() + key_rows()),
-        GradTile::k_along_columns(layout.d_out(grad_stage()) + query_rows()));
-    ptx::matrix_commit();
-  }
-
-  /// dV += P^T dO.
-  __device__ __forceinline__ void issue_value_product() {
-    d_value.pin();
-    pin(probability);
-    ptx::matrix_fence();
-    const ptx::SharedAddress d_out = layout.d_out(grad_stage());
-    if constexpr (kSplitsKeys) {
-      issue_registers_by_rows<Element, GradTile, kQueryTile>(d_value, probability,
-                                                             GradTile::k_along_rows(d_out));
+    x.d_probability.pin();
+    if constexpr (Layout::kSplitsKeys) {
+      steps_of_split_keys();
     } else {
-      const u32 half = warpgroup * Layout::ValueHalves::kOwnChunks * GradTile::kChunkBytes;
-      issue_by_rows<Element, ScoreTile, GradTile, kQueryTile, false, true>(
-          d_value, ScoreTile::k_along_columns(layout.probability(side())),
-          GradTile::k_along_rows(d_out + half));
+      steps_of_split_columns();
     }
-    ptx::matrix_commit();
-  }
-
-  /// dK += dS^T Q of the tile of `step`.
-  __device__ __forceinline__ void issue_key_product(u32 step) {
-    d_key.pin();
-    if constexpr (Layout::kKeyProductFromRegisters) pin(d_score);
-    ptx::matrix_fence();
-    const ptx::SharedAddress query = layout.query(step % Layout::kQueryStages);
-    if constexpr (Layout::kKeyProductFromRegisters) {
-      issue_registers_by_rows<Element, QueryTile, kQueryTile>(d_key, d_score,
-                                                              QueryTile::k_along_rows(query));
-    } else {
-      const u32 half =
-          kSplitsKeys ? 0 : warpgroup * Layout::KeyHalves::kOwnChunks * QueryTile::kChunkBytes;
-      const ptx::SharedAddress d_score_tile = layout.d_score(step % Layout::kSides) + key_rows();
-      issue_by_rows<Element, ScoreTile, QueryTile, kQueryTile, false, true>(
-          d_key, ScoreTile::k_along_columns(d_score_tile), QueryTile::k_along_rows(query + half));
-    }
-    ptx::matrix_commit();
-  }
-
-  /// dQ = dS K of this tile.
-  __device__ __forceinline__ void issue_query_product() {
-    d_query.forget();
-    ptx::matrix_fence();
-    const u32 row_chunk = Layout::kSumsByRows ? warpgroup * ScoreTile::kChunkBytes : 0;
-    const u32 half =
-        Layout::kSumsByRows ? 0 : warpgroup * Layout::KeyHalves::kOwnChunks * KeyTile::kChunkBytes;
-    issue_by_rows<Element, ScoreTile, KeyTile, kKeyTile, true, false>(
-        d_query, ScoreTile::k_along_rows(layout.d_score(side()) + row_chunk),
-        KeyTile::k_along_rows(layout.key() + half));
-    ptx::matrix_commit();
-  }
-
-  /// Waits for dV, not for dQ.
-  __device__ __forceinline__ void finish_value() {
-    ptx::matrix_wait<1>();
-    d_value.pin();
-    pin(probability);
-    release(layout.grad_ring().empty(grad_stage()));
-  }
-
-  /// Waits for dQ of the tile of `step` and for the scores of the next, not for a dK under way.
-  __device__ __forceinline__ void finish_query(u32 step) {
-    ptx::matrix_wait<Layout::kKeyProductRunsOn ? 0 : 1>();
-    score.pin();
-    d_query.pin();
-    query_sums.add(d_query, layout.note(step % Layout::kQueryStages));
-  }
-
-  __device__ __forceinline__ void finish_item() {
     query_sums.finish_item();
-    finish_products(at.steps, true);
     release(layout.key_ring().empty(kv_at.stage));
     release(layout.value_ring().empty(kv_at.stage));
     at.steps += 1;
     kv_at.advance();
   }
 
+  __device__ __forceinline__ void steps_of_split_keys() {
+    while (true) {
+      const u32 step = at.steps;
+      make_gradients();
+      ptx::sync_warp();
+      release(layout.d_score_full(step % Layout::kSides));
+      await_matrix_turn();
+      x.issue_value_product(step);
+      x.issue_key_product(step);
+      // Of an item's first step dQ is of another item, and dropped: a product issued in a branch
+      // would keep all products from overlapping. So are the scores behind its last tile.
+      if constexpr (!Layout::kSumsFollow) issue_late_query_product(step);
+      ptx::matrix_wait<Layout::kSumsFollow ? 0 : 1>();
+      finish_value(step);
+      const bool first = note(step).first(), last = note(step).last();
+      finish_key(step);
+      if constexpr (Layout::kSumsFollow) issue_late_query_product(step);
+      at.steps += last ? 0 : 1;
+      await_tile();
+      x.issue_scores(at.steps);
+      pass_matrix_turn();
+      ptx::matrix_wait<1>();
+      x.d_query.pin();
+      if (!first) query_sums.add(x.d_query, note(step - 1));
+      ptx::matrix_wait<0>();
+      x.score.pin();
+      if (last) break;
+      issue_d_probability();
+      make_probabilities();
+      ptx::matrix_wait<0>();
+      x.d_probability.pin();
+    }
+    await_d_score(at);
+    x.issue_query_product(at.steps);
+    ptx::matrix_wait<0>();
+    x.d_query.pin();
+    query_sums.add(x.d_query, note(at.steps));
+  }
+
+  __device__ __forceinline__ void steps_of_split_columns() {
+    while (true) {
+      const u32 step = at.steps;
+      make_gradients();
+      ptx::sync(ptx::NamedBarrier{1, Layout::kConsumerThreads});
+      x.issue_value_product(step);
+      x.issue_query_product(step);
+      ptx::matrix_wait<1>();
+      finish_value(step);
+      const bool last = note(step).last();
+      at.steps += last ? 0 : 1;
+      await_tile();
+      x.issue_scores(at.steps);
+      x.issue_key_product(step);
+      ptx::matrix_wait<1>();
+      x.score.pin();
+      x.d_query.pin();
+      query_sums.add(x.d_query, note(step));
+      if (last) break;
+      issue_d_probability();
+      make_probabilities();
+      ptx::matrix_wait<0>();
+      x.d_probability.pin();
+      finish_key(step);
+    }
+    ptx::matrix_wait<0>();
+    finish_key(at.steps);
+  }
+
+  /// dQ of the step before.
+  __device__ __forceinline__ void issue_late_query_product(u32 step) {
+    await_d_score({step - 1});
+    x.issue_query_product(step - 1);
+  }
+
+  __device__ __forceinline__ void issue_d_probability() {
+    layout.grad_ring().wait_full(at.template in_ring<Layout::kGradStages>());
+    x.issue_d_probability(at.steps);
+  }
+
+  /// S of the tile is there: P, while what was issued after S runs.
+  __device__ __forceinline__ void make_probabilities() {
+    x.score.pin();
+    const QueryNote& tile = note(at.steps);
+    if (tile.new_stream()) tile_gradients.start_stream(item(), tile.stream);
+    if constexpr (!Gradients::kNeedsScore) {
+      tile_gradients.to_probabilities(x.score, site());
+    }
+  }
+
+  /// P and dS of the tile, in registers and where the warpgroups share them.
+  __device__ __forceinline__ void make_gradients() {
+    // Packed in both branches: where they join there are no registers for what is packed.
+    if (note(at.steps).partial()) {
+      tile_gradients.template to_gradients<true>(x.score, x.d_probability, site());
+      x.pack_scores();
+    } else {
+      tile_gradients.template to_gradients<false>(x.score, x.d_probability, site());
+      x.pack_scores();
+    }
+    x.store_scores(at.steps);
+  }
+
+  /// dV of a step is there.
+  __device__ __forceinline__ void finish_value(u32 step) {
+    x.d_value.pin();
+    Products::pin(x.probability);
+    release(layout.grad_ring().empty(step % Layout::kGradStages));
+  }
+
+  /// dK of a step is there.
+  __device__ __forceinline__ void finish_key(u32 step) {
+    x.d_key.pin();
+    if constexpr (Layout::kSplitsKeys) Products::pin(x.d_score);
+    release(layout.query_ring().empty(step % Layout::kQueryStages));
+  }
+
+  /// Both warpgroups have stored their dS of a step.
+  __device__ __forceinline__ void await_d_score(StepCount step) const {
+    const RingPosition<Layout::kSides> side = step.template in_ring<Layout::kSides>();
+    ptx::wait(layout.d_score_full(side.stage), side.parity);
+  }
+
+  __device__ __forceinline__ void await_matrix_turn() const {
+    ptx::sync(ptx::NamedBarrier{4 + warpgroup, Layout::kConsumerThreads});
+  }
+  __device__ __forceinline__ void pass_matrix_turn() const {
+    ptx::arrive(ptx::NamedBarrier{5 - warpgroup, Layout::kConsumerThreads});
+  }
+
   /// A note without a tile.
   __device__ __forceinline__ void skip_stage() {
-    layout.grad_ring().wait_full(at.in_ring<Layout::kGradStages>());
-    release(layout.query_ring().empty(query_stage()));
-    release(layout.grad_ring().empty(grad_stage()));
+    layout.grad_ring().wait_full(at.template in_ring<Layout::kGradStages>());
+    release(layout.query_ring().empty(at.steps % Layout::kQueryStages));
+    release(layout.grad_ring().empty(at.steps % Layout::kGradStages));
+    if constexpr (Layout::kSplitsKeys) release(layout.d_score_full(at.steps % Layout::kSides));
     at.steps += 1;
   }
 
   __device__ __forceinline__ const QueryNote& await_tile() {
-    layout.query_ring().wait_full(at.in_ring<Layout::kQueryStages>());
-    return note();
+    layout.query_ring().wait_full(at.template in_ring<Layout::kQueryStages>());
+    return note(at.steps);
   }
 
-  __device__ __forceinline__ u32 query_stage() const { return at.steps % Layout::kQueryStages; }
-  __device__ __forceinline__ u32 grad_stage() const { return at.steps % Layout::kGradStages; }
-  __device__ __forceinline__ u32 side() const { return at.steps % Layout::kSides; }
-  __device__ __forceinline__ const QueryNote& note() const { return layout.note(query_stage()); }
+  __device__ __forceinline__ const QueryNote& note(u32 step) const {
+    return layout.note(step % Layout::kNotes);
+  }
   __device__ __forceinline__ const BackwardItem& item() const { return layout.item(item_at.stage); }
 
   __device__ __forceinline__ TileSite site() const {
-    return {note(), item(), layout.minus_lse(query_stage()), layout.delta(grad_stage())};
+    return {note(at.steps), item(), layout.minus_lse(at.steps % Layout::kQueryStages),
+            layout.delta(at.steps % Layout::kGradStages)};
   }
-
-  /// Byte offsets of this warpgroup's rows in a chunk of keys, of queries.
-  __device__ __forceinline__ u32 key_rows() const {
-    return static_cast<u32>(Layout::first_key_row(warpgroup)) * kChunkRowBytes;
-  }
-  __device__ __forceinline__ u32 query_rows() const {
-    return static_cast<u32>(Layout::first_query(warpgroup)) * kChunkRowBytes;
-  }
-
-  static __device__ __forceinline__ void pack(const Accumulator<kScoreColumns>& from,
-                                              u32 (&words)[kScoreColumns / 4]) {
-#pragma unroll
-    for (int w = 0; w < kScoreColumns / 4; ++w) {
-      words[w] = ptx::pack(Element{}, from.value[2 * w], from.value[2 * w + 1]);
-    }
-  }
-
-  static __device__ __forceinline__ void pin(u32 (&words)[kScoreColumns / 4]) {
-#pragma unroll
-    for (int w = 0; w < kScoreColumns / 4; ++w) ptx::pin(words[w]);
-  }
-
-  static __device__ __forceinline__ bool leads_warp() { return ptx::thread_in_block() % 32 == 0; }
 
   /// One arrival a warp.
   static __device__ __forceinline__ void release(ptx::Mbarrier empty) {
-    ptx::arrive_if(leads_warp(), empty);
+    ptx::arrive_if(ptx::thread_in_block() % 32 == 0, empty);
   }
 };
 

@@ -70,8 +70,13 @@ struct BackwardLayout {
   static constexpr int kQueryStages = Variant::kQueryStages;
   static constexpr int kGradStages = Variant::kGradStages;
   static constexpr int kItemSlots = 2;
-  /// A warpgroup writes P and dS of a tile while the other may still read those of the one before.
-  static constexpr int kSides = 2;
+  /// Tiles of dS (and P) in shared memory. Where dQ is made one step late a warpgroup writes those
+  /// of step n when the other has at least written those of step n - 2, so has done with the reads
+  /// of step n - 3, which were of step n - 4. Else it writes while the other may still read those
+  /// of the step before.
+  static constexpr int kSides = kSplitsKeys ? 4 : 2;
+  /// Notes outlive their stages: dQ of a step is added in the next.
+  static constexpr int kNotes = 2 * kQueryStages;
 
   static constexpr bool kSumsByRows = kQueryTile == 128;
   using KeyHalves = ColumnHalves<Variant::kHeadDim>;
@@ -105,15 +110,15 @@ struct BackwardLayout {
   static constexpr int kDeltaAt = kMinusLseAt + kQueryStages * kRowBytes;
   static constexpr int kItemsAt = kDeltaAt + kGradStages * kRowBytes;
   static constexpr int kNotesAt = kItemsAt + kItemSlots * static_cast<int>(sizeof(BackwardItem));
-  static constexpr int kKeyBarriersAt =
-      kNotesAt + kQueryStages * static_cast<int>(sizeof(QueryNote));
+  static constexpr int kKeyBarriersAt = kNotesAt + kNotes * static_cast<int>(sizeof(QueryNote));
   static constexpr int kValueBarriersAt = kKeyBarriersAt + RingBarriers<1>::kBytes;
   static constexpr int kQueryBarriersAt = kValueBarriersAt + RingBarriers<1>::kBytes;
   static constexpr int kGradBarriersAt = kQueryBarriersAt + RingBarriers<kQueryStages>::kBytes;
   static constexpr int kItemBarriersAt = kGradBarriersAt + RingBarriers<kGradStages>::kBytes;
+  static constexpr int kDScoreBarriersAt = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
   /// Dynamic shared memory of a block. The window starts 1024-byte aligned, which the swizzle
   /// needs.
-  static constexpr int kBytes = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
+  static constexpr int kBytes = kDScoreBarriersAt + kSides * 8;
 
   static_assert(kQueryTile == 64 || kQueryTile == 128);
   static_assert(Variant::kHeadDim % 8 == 0 && Variant::kHeadDim <= 256);
@@ -121,12 +126,9 @@ struct BackwardLayout {
   static_assert(!kSumsByRows || Variant::kHeadDim <= 64);
   static_assert(kBytes <= 227 * 1024);
 
-  /// dK of a tile runs on under dS of the next where a third query tile can be on its way
-  /// meanwhile.
-  static constexpr bool kKeyProductRunsOn = kQueryStages > 2;
-  /// dS reaches dK from registers, but where 128 queries take too many of them while the next
-  /// tile's scores are made.
-  static constexpr bool kKeyProductFromRegisters = kSplitsKeys && kQueryTile == 64;
+  /// dQ is issued when dV and dK are there: with 128 queries the operands of these leave no
+  /// registers for it.
+  static constexpr bool kSumsFollow = false;
 
   /// Registers a thread after the roles have split: of the 504 that a thread of each role has
   /// together.
@@ -169,8 +171,9 @@ struct BackwardLayout {
   __device__ __forceinline__ BackwardItem& item(u32 slot) const {
     return reinterpret_cast<BackwardItem*>(memory + kItemsAt)[slot];
   }
-  __device__ __forceinline__ QueryNote& note(u32 stage) const {
-    return reinterpret_cast<QueryNote*>(memory + kNotesAt)[stage];
+  /// Of a step, whose number modulo kNotes this is.
+  __device__ __forceinline__ QueryNote& note(u32 slot) const {
+    return reinterpret_cast<QueryNote*>(memory + kNotesAt)[slot];
   }
   __device__ __forceinline__ RingBarriers<1> key_ring() const { return {at(kKeyBarriersAt)}; }
   __device__ __forceinline__ RingBarriers<1> value_ring() const { return {at(kValueBarriersAt)}; }
@@ -183,6 +186,10 @@ struct BackwardLayout {
   __device__ __forceinline__ RingBarriers<kItemSlots> item_ring() const {
     return {at(kItemBarriersAt)};
   }
+  /// Completes when both warpgroups have stored their dS of a step.
+  __device__ __forceinline__ ptx::Mbarrier d_score_full(u32 side) const {
+    return {at(kDScoreBarriersAt + side * 8)};
+  }
 
   __device__ __forceinline__ void init_barriers() const {
     key_ring().init(1, kConsumerWarps);
@@ -190,6 +197,7 @@ struct BackwardLayout {
     query_ring().init(1, kConsumerWarps);
     grad_ring().init(1, kConsumerWarps);
     item_ring().init(1, kConsumerWarps);
+    for (u32 side = 0; side < kSides; ++side) ptx::init(d_score_full(side), kConsumerWarps);
     ptx::fence_barrier_init();
   }
 };

@@ -139,7 +139,7 @@ struct BackwardProducer {
   __device__ __forceinline__ void copy_query(ptx::TensorCoordinate source, QueryNote note,
                                              const float* minus_lse) {
     layout.query_ring().wait_empty(query_at);
-    layout.note(query_at.stage) = note;
+    layout.note(note_slot()) = note;
     const ptx::Mbarrier full = layout.query_ring().full(query_at.stage);
     ptx::arrive_expect_bytes(full, Layout::QueryTile::kBytes + Layout::kRowBytes);
     copy_tile<typename Layout::QueryTile>(layout.query(query_at.stage), &params.query, source,
@@ -155,11 +155,16 @@ struct BackwardProducer {
     ptx::copy_bytes(layout.delta(grad_at.stage), delta, Layout::kRowBytes, full);
   }
 
+  /// Of the step that query_at stands for, modulo kNotes.
+  __device__ __forceinline__ u32 note_slot() const {
+    return query_at.parity * Layout::kQueryStages + query_at.stage;
+  }
+
   /// A note without a tile.
   __device__ __forceinline__ void send_note(QueryNote note) {
     if (lane == 0) {
       layout.query_ring().wait_empty(query_at);
-      layout.note(query_at.stage) = note;
+      layout.note(note_slot()) = note;
       ptx::arrive(layout.query_ring().full(query_at.stage));
       layout.grad_ring().wait_empty(grad_at);
       ptx::arrive(layout.grad_ring().full(grad_at.stage));

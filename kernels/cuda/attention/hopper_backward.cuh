@@ -9,21 +9,23 @@
 //            dV stay in registers and are written once.
 //
 //              producer    Q0 K dO0 V  Q1 dO1  Q2 dO2 ...           copy engine, rings of stages
-//              consumer 0  S dP | P dS | dV dQ S' dK | P' dS' ...   64 of 128 keys (or all 64 keys
-//              consumer 1  S dP | P dS | dV dQ S' dK | P' dS' ...   and half the columns)
+//              consumer 0  P dS | dV dK dQ- S' | dP' P' dS' | ...   64 of 128 keys, or all 64 keys
+//              consumer 1       | P dS         | dV dK dQ- S' | ... and half the columns
 //
 // Tensors    query, key, value, d_out: bf16 or fp16, global, by tensor map; minus_lse, delta fp32,
 //            global; d_query_sums fp32, global, by vector additions in memory; d_key, d_value in
 //            the element type, global, stored from registers (or fp32 partial results).
-// Memory     shared: key and value tile, kQueryStages query, kGradStages dO and two dS tiles (two P
-//            tiles where keys are not split), their rows' numbers, notes, barriers; registers a
+// Memory     shared: key and value tile, kQueryStages query, kGradStages dO and four dS tiles (two
+//            and two P tiles where keys are not split), rows' numbers, notes, barriers; registers a
 //            thread, 128 keys, M queries: dK E/2, dV Ev/2, S and dP M/2 each, P and dS M/4 each, dQ
 //            E/4 (M = 128: E/2).
 // Barriers   key, value, query, dO full   producer lane 0 and the copied bytes -> consumers   1
 //            the same, empty              consumers, a lane per warp -> producer              8
 //            item empty                   consumers after their store -> producer             8
-//            named 1                      dS (and P) of a tile is in shared memory    256 threads
+//            dS full                      consumers, a lane per warp -> both (keys split)     8
+//            named 1                      dS and P are in shared memory (columns split)  256 threads
 //            named 2, 3                   warpgroup w alone, to take and pass turns   128 threads
+//            named 4, 5                   warpgroup w may issue its products (keys split) 256 threads
 // Numbers    S, dP, sums fp32; P and dS are rounded to the element type before their products. Dead
 //            pairs are selected away. Rows without live pairs have minus_lse = -inf, so P = 0.
 //            dQ's additions come in no fixed order but in deterministic variants.

@@ -109,19 +109,20 @@ std::vector<BackwardCandidate> backward_candidates(const RowQuestion& question) 
 
 std::int64_t backward_shared_bytes(const BackwardRow& row, const Problem& problem) {
   if (row.family == Family::kPortable) return portable_backward_shared_bytes(row, problem);
-  constexpr std::int64_t kSides = 2, kItemSlots = 2, kItemBytes = 32, kNoteBytes = 16;
-  constexpr std::int64_t kRingBytes = 16;  // of a stage: a full and an empty barrier
+  constexpr std::int64_t kItemSlots = 2, kItemBytes = 32, kNoteBytes = 16;
+  constexpr std::int64_t kBarrierBytes = 8;
+  const std::int64_t sides = row.splits_keys ? 4 : 2;
   const std::int64_t tiles =
       backward_tile_bytes(row.key_tile, problem.head_dim) +
       backward_tile_bytes(row.key_tile, problem.value_dim) +
       row.query_stages * backward_tile_bytes(row.query_tile, problem.head_dim) +
       row.grad_stages * backward_tile_bytes(row.query_tile, problem.value_dim);
   const std::int64_t scores =
-      kSides * (row.splits_keys ? 1 : 2) * backward_tile_bytes(row.key_tile, row.query_tile);
+      sides * (row.splits_keys ? 1 : 2) * backward_tile_bytes(row.key_tile, row.query_tile);
   const std::int64_t stages = row.query_stages + row.grad_stages;
-  const std::int64_t rings = kRingBytes * (2 + stages + kItemSlots);
+  const std::int64_t barriers = 2 * (2 + stages + kItemSlots) + sides;
   return tiles + scores + stages * row.query_tile * 4 + kItemSlots * kItemBytes +
-         row.query_stages * kNoteBytes + rings;
+         2 * row.query_stages * kNoteBytes + barriers * kBarrierBytes;
 }
 
 }  // namespace tilewright::cuda
