@@ -28,6 +28,15 @@ inline void note_captures(const std::vector<std::pair<std::string, nb::object>>&
     TraceSession::current().note(name, nb::cast<const View&>(view).owner);
 }
 
+/// Names and owners of what the mod captured.
+template <class Mod>
+nb::list named_captures(const CatalogueMod<Mod>& self) {
+  nb::list listed;
+  for (const auto& [name, view] : self.captures)
+    listed.append(nb::make_tuple(name, nb::cast<const View&>(view).owner));
+  return listed;
+}
+
 /// Turns Python arguments into those of a catalogue function and keeps what they capture.
 struct Arguments {
   std::vector<std::pair<std::string, nb::object>> captures;
@@ -38,10 +47,11 @@ struct Arguments {
     if constexpr (std::is_same_v<Plain, Number>) {
       return number_from(object);
     } else if constexpr (std::is_same_v<Plain, Capture>) {
-      const nb::object view =
-          nb::module_::import_("tilewright._operands").attr("capture_view")(object, name);
-      captures.emplace_back(name, view);
-      return Capture(name, required_view(view));
+      const nb::tuple seen = nb::borrow<nb::tuple>(
+          nb::module_::import_("tilewright._operands").attr("capture_view")(object, name));
+      const auto called = nb::cast<std::string>(seen[1]);
+      captures.emplace_back(called, seen[0]);
+      return Capture(called, required_view(seen[0]));
     } else if constexpr (std::is_same_v<Plain, std::vector<MaskMod>>) {
       std::vector<MaskMod> parts;
       for (nb::handle part : object) parts.push_back(take<MaskMod>(part, name));

@@ -82,6 +82,7 @@ void bind_mask_catalogue(nb::module_& module) {
   nb::module_ masks = module.def_submodule("masks");
   masks.attr("PARAMETERS") = nb::dict();
   nb::class_<CatalogueMod<MaskMod>>(masks, "MaskMod", nb::dynamic_attr())
+      .def_prop_ro("captures", &named_captures<MaskMod>)
       .def("__call__", [](const CatalogueMod<MaskMod>& self, Index b, Index h, Index q, Index kv) {
         note_captures(self.captures);
         return wrap(self.mod(b, h, q, kv));

@@ -23,6 +23,13 @@ std::vector<std::string> slot_names(const OwnedProgram& self) {
   return names;
 }
 
+/// Every number slot's name; "" where the number was written in the text.
+std::vector<std::string> number_slots(const OwnedProgram& self) {
+  std::vector<std::string> names;
+  for (const auto& slot : self.program.structure().numbers()) names.push_back(slot.name);
+  return names;
+}
+
 nb::list number_values(const OwnedProgram& self) {
   nb::list values;
   const auto& slots = self.program.structure().numbers();
@@ -162,6 +169,7 @@ void bind_programs(nb::module_& module) {
       .def_prop_ro("capture_slots", &slot_names)
       .def_prop_ro("number_names",
                    [](const OwnedProgram& self) { return self.program.number_names(); })
+      .def_prop_ro("number_slots", &number_slots)
       .def_prop_ro("number_values", &number_values)
       .def_prop_ro("structure_digest",
                    [](const OwnedProgram& self) { return self.program.structure_digest(); })

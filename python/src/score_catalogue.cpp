@@ -64,6 +64,7 @@ void bind_score_catalogue(nb::module_& module) {
   nb::module_ scores = module.def_submodule("scores");
   scores.attr("PARAMETERS") = nb::dict();
   nb::class_<CatalogueMod<ScoreMod>>(scores, "ScoreMod", nb::dynamic_attr())
+      .def_prop_ro("captures", &named_captures<ScoreMod>)
       .def("__call__", [](const CatalogueMod<ScoreMod>& self, nb::handle score, Index b, Index h,
                           Index q, Index kv) {
         note_captures(self.captures);

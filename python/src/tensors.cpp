@@ -40,7 +40,13 @@ Device device_of(int type, int ordinal, std::string_view where) {
                .hint = {}});
 }
 
-/// Any object with `__dlpack__` or a buffer. `name` is how errors call it.
+/// Keeps what a DLPack capsule lent: nobody else does.
+nb::object owner_of(const nb::ndarray<nb::ro>& array) {
+  using Lent = nb::ndarray<nb::ro>;
+  return nb::capsule(new Lent(array), [](void* lent) noexcept { delete static_cast<Lent*>(lent); });
+}
+
+/// Any object with `__dlpack__` or a buffer, or a DLPack capsule. `name` is how errors call it.
 View view_of(const nb::object& object, const std::string& name) {
   nb::ndarray<nb::ro> array;
   if (!nb::try_cast(object, array)) {
@@ -59,7 +65,7 @@ View view_of(const nb::object& object, const std::string& name) {
     result.view.shape.push_back(static_cast<std::int64_t>(array.shape(i)));
     result.view.strides.push_back(array.stride(i));
   }
-  result.owner = nb::cast(array);
+  result.owner = PyCapsule_CheckExact(object.ptr()) ? owner_of(array) : nb::cast(array);
   return result;
 }
 

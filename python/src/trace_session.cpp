@@ -106,6 +106,13 @@ void TraceSession::note(const std::string& name, nb::handle tensor) {
     noted_.emplace_back(name, nb::borrow(tensor));
 }
 
+std::string TraceSession::name_for(const std::string& name, nb::handle tensor) const {
+  for (const auto& [noted, owner] : noted_)
+    if (owner.is(tensor)) return noted;
+  if (const Captured* one = known(tensor)) return one->name;
+  return unused(name);
+}
+
 std::vector<nb::object> TraceSession::owners(const ir::Program& program,
                                              std::vector<nb::object>& kept) const {
   std::vector<nb::object> owners;

@@ -49,6 +49,9 @@ class TraceSession {
   /// A catalogue mod that is being traced has captured this tensor under this name.
   void note(const std::string& name, nb::handle tensor);
 
+  /// What a catalogue mod calls a tensor here: `name`, unless another one has it.
+  std::string name_for(const std::string& name, nb::handle tensor) const;
+
   /// Tensors in the order of a program's slots; what keeps copies alive is added to `kept`.
   std::vector<nb::object> owners(const ir::Program& program, std::vector<nb::object>& kept) const;
 

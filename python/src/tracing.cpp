@@ -105,6 +105,12 @@ void bind_tracing(nb::module_& module) {
       },
       nb::arg("name"), nb::arg("tensor"));
   module.def(
+      "name_for",
+      [](const std::string& name, nb::handle tensor) {
+        return TraceSession::current().name_for(name, tensor);
+      },
+      nb::arg("name"), nb::arg("tensor"));
+  module.def(
       "name_of_capture",
       [](nb::handle tensor) {
         TraceSession* session = TraceSession::running();

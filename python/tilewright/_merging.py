@@ -8,15 +8,29 @@ from typing import Any
 from . import _core
 from ._attention import Result
 from ._error import InvalidArgumentError
-from ._tensors import empty_numpy, like, view_of
+from ._tensors import empty_numpy, is_torch, like, view_of
 
 
 def _views(part: Any, with_max: bool) -> tuple[Any, Any, Any]:
     return view_of(part.out, "out"), view_of(part.lse, "lse"), view_of(part.max_scores, "max_scores") if with_max else None
 
 
+def _merged_by_torch(first: Any, second: Any, with_max: bool) -> Result:
+    """The same where torch's tensors are, by torch's operations: on a GPU nothing waits."""
+    import torch
+
+    wide = torch.promote_types(first.out.dtype, torch.float32)
+    lse = torch.logaddexp(first.lse.to(wide), second.lse.to(wide))
+    shift = torch.where(torch.isneginf(lse), 0.0, lse)
+    parts = [(p.lse.to(wide) - shift).exp()[..., None] * p.out.to(wide) for p in (first, second)]
+    top = torch.maximum(first.max_scores, second.max_scores) if with_max else None
+    return Result((parts[0] + parts[1]).to(first.out.dtype), lse.to(first.lse.dtype), top)
+
+
 def _merged(first: Any, second: Any) -> Result:
     with_max = first.max_scores is not None and second.max_scores is not None
+    if is_torch(first.out) and first.out.device.type != "cpu":
+        return _merged_by_torch(first, second, with_max)
     a, b = _views(first, with_max), _views(second, with_max)
     arrays = [empty_numpy(tuple(view.shape), view.dtype) for view in a if view is not None]
     into = [view_of(array, "merged") for array in arrays]

@@ -96,15 +96,16 @@ def name_of(tensor: Any) -> str:
     return _core.name_of_capture(tensor) or "without a name"
 
 
-def capture_view(tensor: Any, name: str) -> Any:
-    """The view of a tensor that a catalogue mod captures; it keeps the tensor for gradients."""
+def capture_view(tensor: Any, name: str) -> tuple[Any, str]:
+    """The view of a tensor that a catalogue mod captures, which keeps the tensor for gradients, and
+    what the program calls it: `name`, unless its capture has a name of its own."""
     if isinstance(tensor, Capture):
-        tensor = tensor.tensor
+        tensor, name = tensor.tensor, tensor.name or name
     if isinstance(tensor, (list, tuple)):
         import numpy
 
         tensor = numpy.asarray(tensor)
-    return view_of(tensor, name)
+    return view_of(tensor, name), name
 
 
 def _on_the_host(tensor: Any) -> bool:

@@ -12,6 +12,8 @@ from ._error import TraceError
 from ._handlers import HANDLERS, PLAIN
 
 _registered: dict[Any, Callable[..., Any]] = {}
+# The same under names, which are what torch.compile can look up while it reads a mod.
+MEANINGS: dict[str, Callable[..., Any]] = {}
 
 _NAMES_OF_FLOATS = {"float64": "", "float32": "to_f32", "float16": "to_f16", "bfloat16": "to_bf16"}
 _NAMES_OF_INTEGERS = {
@@ -35,15 +37,26 @@ def register_op(op: Any, function: Callable[..., Any] | None = None) -> Any:
         original = op.apply
 
         def apply(*args: Any, **kwargs: Any) -> Any:
-            if any(isinstance(x, _core.Value) for x in args):
+            if any(isinstance(x, _core.Value) or hasattr(type(x), "record_entry") for x in args):
                 return function(*args, **kwargs)
             return original(*args, **kwargs)
 
         op.apply = staticmethod(apply)
+        setattr(op, "meaning_on_symbols", staticmethod(function))  # noqa: B010  mypy
     else:
-        _registered[op] = function
+        for known in (op, getattr(getattr(op, "_opoverload", None), "overloadpacket", None)):
+            if known is not None:
+                _registered[known] = function
+                MEANINGS[key_of(known)] = function
         _core.forget_meanings()
     return function
+
+
+def key_of(op: Any) -> str:
+    """The name in MEANINGS of an op that register_op knows, or will know."""
+    packet = getattr(op, "overloadpacket", None)
+    known = packet if packet in _registered and op not in _registered else op
+    return f"{known} {id(known)}"
 
 
 def _refuse(construct: str, hint: str) -> Any:
@@ -58,10 +71,10 @@ def _refuse(construct: str, hint: str) -> Any:
 
 def _call(name: str, args: Any, kwargs: Any) -> Any:
     handler = HANDLERS.get(name)
-    return _refuse_function(name) if handler is None else handler(*args, **(kwargs or {}))
+    return refuse_function(name) if handler is None else handler(*args, **(kwargs or {}))
 
 
-def _refuse_function(name: str) -> Any:
+def refuse_function(name: str) -> Any:
     if name.endswith("_") and not name.endswith("__"):
         hint = f"write `x = x.{name[:-1]}(...)`: mods are pure functions"
     elif name in ("rand", "randn", "rand_like", "randn_like", "bernoulli", "dropout"):
@@ -113,7 +126,7 @@ def meaning_of(func: Any) -> tuple[Any, str, int, bool, bool]:
         return _where_method, "", 0, False, False
     handler = HANDLERS.get(name)
     if handler is None:
-        return lambda *args, **kwargs: _refuse_function(name), "", 0, False, False
+        return lambda *args, **kwargs: refuse_function(name), "", 0, False, False
     fn, arity = PLAIN.get(name, ("", 0))
     return handler, fn, arity, fn == "select", False
 

@@ -66,10 +66,6 @@ def positional_count(mod: Any) -> int:
     if isinstance(mod, types.MethodType):
         count = positional_count(mod.__func__)
         return count if count < 0 else count - 1
-    if isinstance(mod, _core.masks.MaskMod):
-        return 4
-    if isinstance(mod, _core.scores.ScoreMod):
-        return 5
     code = getattr(mod, "__code__", None)
     if code is not None and isinstance(mod, types.FunctionType):
         if not code.co_flags & inspect.CO_VARARGS:

@@ -7,5 +7,5 @@ compiled = torch.compile(flex_attention)
 
 
 def attend(x):
-    mask = create_block_mask(lambda b, h, q, kv: q >= kv, None, None, 200, 200, device="cpu")
+    mask = create_block_mask(lambda b, h, q, kv: q >= kv, None, None, 200, 200, device=x.device)
     return flex_attention(x, x, x, block_mask=mask)

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 from dense_torch import dense, gradients, operands, same
-from devices import DEVICE, LEARNING, generator
+from devices import DEVICE, LEARNING, ON_GPU, generator
 
 import tilewright as tw
 from tilewright.torch import AuxRequest, flash_attn_func, flash_attn_varlen_func, flex_attention
@@ -27,7 +27,7 @@ def test_C005_C012_scores_far_from_zero():
         q, k = torch.zeros(1, 1, 4, 16), torch.zeros(1, 1, 64, 16)
         q[..., 0], k[..., 0], k[..., 0, 0] = 1.0, level, level + 5000
         out, aux = flex_attention(q, k, v, scale=1.0, return_aux=AuxRequest(lse=True))
-        assert torch.equal(out, v[:, :, :1].expand_as(out))
+        same(out, v[:, :, :1].expand_as(out), 1e-6 if ON_GPU else 0, 0)
         same(aux.lse, torch.full((1, 1, 4), level + 5000), 0, 1e-6)
     q, k, v = operands(dtype=torch.float32, grad=False)
     plain = flex_attention(q, k, v)
@@ -128,7 +128,7 @@ def test_C092_C093_layouts():
     k = torch.as_strided(torch.randn(1), (1, 1, 1, 1), (2**31 + 7,) * 4)
     v = torch.randn(1, 1, 1, 1)
     out, aux = flex_attention(q, k, v, return_aux=AuxRequest(lse=True))
-    assert torch.equal(out, v.expand_as(out))
+    same(out, v.expand_as(out), 1e-6 if ON_GPU else 0, 0)
     same(aux.lse, (q * k)[..., 0])
 
 
@@ -175,7 +175,7 @@ def test_C131_packed_sequences_aligned_at_their_ends():
     assert (out[others] == 0).all() and torch.isneginf(lse[:, others]).all()
     up = torch.randn_like(out)
     grads = gradients(out, (q, k, v), up)
-    assert (grads[0] == 0).all()
+    same(grads[0], torch.zeros_like(q), 1e-6 if ON_GPU else 0, 0)
     same(grads[2], up[last], 1e-6)
 
 
@@ -201,6 +201,7 @@ def test_C137_documents_do_not_touch():
     assert all(torch.equal(a, b) for a, b in zip(*runs))
 
 
+@pytest.mark.cpu_only("a GPU reads 0 there: errors are for its checked mode")
 def test_C140_tables_of_another_problem():
     q, k, v = operands(S=10, KV=20, grad=False)
     for shape in ((10, 15), (20, 10)):
@@ -273,6 +274,7 @@ def test_C162_single_precision_is_single_precision():
     same(flex_attention(q, k, v), want, 1e-6, 1e-5)
 
 
+@pytest.mark.cpu_only("finite differences need fp64")
 def test_C164_finite_differences():
     inputs = operands(S=6, D=3)
     bias = torch.randn(2, 6, dtype=LEARNING, requires_grad=True)

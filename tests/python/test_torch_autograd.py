@@ -3,7 +3,7 @@
 import pytest
 import torch
 from dense_torch import dense, same
-from devices import DEVICE, LEARNING, SINGLE
+from devices import DEVICE, LEARNING, ON_GPU, SINGLE
 from torch.utils.checkpoint import checkpoint
 
 import tilewright as tw
@@ -140,14 +140,15 @@ def test_second_derivatives_are_refused():
 
 
 def test_opcheck():
-    q, k, v = (t.detach().requires_grad_() for t in operands(S=12, D=4, H=2, Hkv=2))
-    text = "capture c: f64[1]\nscore = score * c[h]\nmask = q - kv < 5\n"
+    q, k, v = (t.detach().requires_grad_() for t in operands(S=12, D=8, H=2, Hkv=2))
+    text = f"capture c: {'f16' if ON_GPU else 'f64'}[1]\nscore = score * c[h]\nmask = q - kv < 5\n"
     program = tw.Program.parse(text)
     numbers = program.number_values
     c = torch.randn(2, dtype=LEARNING, requires_grad=True)
     torch.library.opcheck(
         torch.ops.tilewright.forward,
         (q, k, v, [c], [int(n) for n in numbers], [], [], [], [], text, None, True, True, False, False),
+        **({"atol": 2e-2, "rtol": 2e-2} if ON_GPU else {}),
     )
 
 

@@ -69,7 +69,7 @@ def test_gradients(dtype):
 
 
 def test_captured_tensors_and_numbers():
-    bias, slopes, scalar = on_gpu(BIAS), on_gpu(SLOPES), torch.tensor(0.5)
+    bias, slopes, scalar = on_gpu(BIAS), on_gpu(SLOPES), torch.tensor(0.5, device="cpu")
     check(operands(), lambda s, b, h, q, kv: s + bias[h, q] * 0.25 - slopes[h] * (q - kv).abs())
     check(operands(), lambda s, b, h, q, kv: s * scalar, CAUSAL)
     document = (torch.arange(512, device="cuda") // 50).int()
@@ -98,7 +98,7 @@ def test_other_entries():
 
 def test_devices_may_not_mix():
     q, k, v = operands()
-    table = torch.randn(4)
+    table = torch.randn(4, device="cpu")
     with pytest.raises(tw.InvalidArgumentError, match="table|device") as caught:
         flex_attention(q, k, v, lambda s, b, h, i, j: s + table[h])
     assert "cuda" in str(caught.value) and "cpu" in str(caught.value)

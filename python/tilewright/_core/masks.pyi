@@ -4,6 +4,9 @@ import tilewright._core
 PARAMETERS: dict = ...
 
 class MaskMod:
+    @property
+    def captures(self) -> list: ...
+
     def __call__(self, arg0: tilewright._core.Index, arg1: tilewright._core.Index, arg2: tilewright._core.Index, arg3: tilewright._core.Index, /) -> object: ...
 
 def causal(*args) -> MaskMod:

@@ -10,12 +10,14 @@ from torch.autograd import forward_ad as _forward_mode
 
 from .. import _core, _engine
 from .._attention import Result, traced_from
+from .._catalogue import reading as _reading
 from .._error import InvalidArgumentError, UnsupportedError
 from . import _ops
 from ._autograd import Call, apply_attention
 from ._run import block_lists, run_forward
 from ._templates import text_of
 
+_reading[0] = torch.compiler.is_dynamo_compiling
 _grad_enabled = torch.is_grad_enabled
 _function_mode = torch._C._is_torch_function_mode_enabled
 _dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)

@@ -29,6 +29,7 @@ def teach_dynamo(symbol_type: type) -> None:
 
     _teach_comparisons(is_symbol)
     _teach_subscripts(is_symbol)
+    _teach_registered_functions(is_symbol)
 
 
 def _teach_comparisons(is_symbol: Any) -> None:
@@ -52,6 +53,27 @@ def _teach_comparisons(is_symbol: Any) -> None:
     getattr(BuiltinVariable, "call_function_handler_cache", {}).clear()
     for handlers in ("_binop_handlers", "_binops"):
         getattr(getattr(BuiltinVariable, handlers, None), "cache_clear", lambda: None)()
+
+
+def _teach_registered_functions(is_symbol: Any) -> None:
+    """On a symbol, `apply` of an autograd.Function is what register_op says that it means."""
+    try:
+        from torch._dynamo.source import AttrSource
+        from torch._dynamo.variables.base import VariableTracker
+        from torch._dynamo.variables.misc import AutogradFunctionVariable
+
+        original = AutogradFunctionVariable.call_method
+    except (ImportError, AttributeError):
+        return
+
+    def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: Any) -> Any:
+        meaning = getattr(self.fn_cls, "meaning_on_symbols", None)
+        if name != "apply" or meaning is None or not any(is_symbol(x.realize()) for x in args):
+            return original(self, tx, name, args, kwargs)
+        source = self.source and AttrSource(self.source, "meaning_on_symbols")
+        return VariableTracker.build(tx, meaning, source).call_function(tx, args, kwargs)
+
+    AutogradFunctionVariable.call_method = call_method  # type: ignore[method-assign]
 
 
 def _teach_subscripts(is_symbol: Any) -> None:

@@ -11,9 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.fx.experimental import symbolic_shapes
 
+from .._symbols import MEANINGS, key_of
+from .._trace import positional_count
 from ._call import autocast
 
+# Of a condition on a float that may change: false where Dynamo would have to guess.
+_surely: Any = getattr(symbolic_shapes, "guard_or_false", bool)
 _MAX_PATHS = 64
 _OPERATORS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift",
@@ -38,6 +43,23 @@ class _Tape:
             encoded = (encoded[0], ("constant", int(args[1])))
         self.events.append((name, encoded, named))
         return _Recorded(self, len(self.events) - 1)
+
+    def entry(self, kind: str, name: str, arguments: Any, symbols: Any) -> _Recorded:
+        """What an entry of the catalogue gives at `symbols`."""
+        encoded = tuple([self.encode_argument(x) for x in arguments])
+        at = tuple([self.encode(x) for x in symbols])
+        self.events.append(("catalogue", (("constant", (kind, name)), ("tuple", encoded), ("tuple", at)), ()))
+        return _Recorded(self, len(self.events) - 1)
+
+    def encode_argument(self, x: Any) -> Any:
+        """An argument of an entry: a number, a tensor, or mods, which are recorded apart."""
+        if isinstance(x, (tuple, list)) and len(x) > 0 and callable(x[0]):
+            return ("tuple", tuple([self.encode_argument(part) for part in x]))
+        if not callable(x):
+            plain = isinstance(x, (int, float, torch.Tensor))
+            return self.encode(x if plain else torch.as_tensor(x))
+        inputs = positional_count(x)
+        return ("mod", (inputs, _record(x, inputs, self.operands)))
 
     def decide(self, symbol: _Recorded) -> bool:
         place = len(self.decisions)
@@ -95,10 +117,12 @@ class _Operands:
 
     def real(self, x: Any) -> Any:
         # Infinities alone are told apart: asking more would pin a float that may change.
-        if x == float("inf") or x == -float("inf"):
-            return ("constant", float("inf") if x > 0 else -float("inf"))
-        # A product, because Dynamo keeps a changing float symbolic in arithmetic only.
-        self.reals.append(torch.ones((), dtype=torch.float64) * x)
+        for infinity in (float("inf"), -float("inf")):
+            if _surely(x == infinity):
+                return ("constant", infinity)
+        # A product, because Dynamo keeps a changing float symbolic in arithmetic only. On the host,
+        # wherever tensors are made by default: the op reads it.
+        self.reals.append(torch.ones((), dtype=torch.float64, device="cpu") * x)
         return ("real", len(self.reals) - 1)
 
 
@@ -111,8 +135,14 @@ class _Recorded:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        registered = _registered_key(func)
+        if registered:
+            return MEANINGS[registered](*args, **(kwargs or {}))
         name = "__getitem__" if func.__name__ == "getitem" else func.__name__
         return _tape_of(args).call(name, args, kwargs or {})
+
+    def record_entry(self, kind: str, name: str, arguments: Any, symbols: Any) -> Any:
+        return self.tape.entry(kind, name, arguments, symbols)
 
     @property
     def device(self) -> torch.device:
@@ -191,10 +221,18 @@ def _record(mod: Any, inputs: int, operands: _Operands) -> Any:
 
 @torch.compiler.assume_constant_result
 def _text(score: Any, mask: Any, kinds: Any) -> str:
-    """The program of recorded mods, as text whose operands are called c0, i0, r0."""
+    """The program of recorded mods, as text whose operands are called c0, i0, r0. Nothing where it
+    depends on the extents of tensors, and `kinds` do not have them."""
     from ._replay import text_of_recorded
 
     return text_of_recorded(score, mask, kinds)
+
+
+@torch.compiler.assume_constant_result
+def _registered_key(func: Any) -> str:
+    """The name under which register_op knows a function, or nothing."""
+    key = key_of(func)
+    return key if key in MEANINGS else ""
 
 
 @torch.compiler.assume_constant_result
@@ -217,6 +255,10 @@ def call_in_graph(
     mask = None if mask_mod is None else _record(mask_mod, 4, captured)
     score = None if score_mod is None else _record(score_mod, 5, captured)
     text = _text(score, mask, tuple(captured.kinds))
+    if not text:
+        # Rows are used whole: their lengths are part of the program.
+        kinds = [(*kind, tuple([int(n) for n in x.shape])) for kind, x in zip(captured.kinds, captured.tensors)]
+        text = _text(score, mask, tuple(kinds))
     return torch.ops.tilewright.forward(
         query, key, value, captured.tensors, captured.integers, [], captured.reals, list(lists),
         list(list_sizes), text, scale, lse or torch.is_grad_enabled(), max_scores, require_fast,

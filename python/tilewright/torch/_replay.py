@@ -8,9 +8,16 @@ from typing import Any
 import torch
 
 from .. import _core
+from .._error import InvalidArgumentError, TraceError, UnsupportedError
 from .._handlers import HANDLERS
-from .._vectors import pick
+from .._operands import capture
+from .._symbols import refuse_function
+from .._vectors import MAX_ENTRIES, pick
 from ._templates import BY_NAME
+
+
+# An extent that no row of a program can have.
+_UNKNOWN = MAX_ENTRIES * 2
 
 
 class _Replay:
@@ -54,12 +61,26 @@ class _Replay:
             return _core.Number(f"i{content}", 2)
         if kind == "real":
             return _core.Number(f"r{content}", 2.5)
+        if kind == "mod":
+            inputs, paths = content
+            return _Replay(paths, self.stand_ins, inputs)
         if kind == "tuple":
             return tuple(self.decode(item, values) for item in content)
         return slice(*content) if kind == "slice" else content
 
 
+def _entry(entry: Any, arguments: Any, symbols: Any) -> Any:
+    """What an entry of the catalogue gives at symbols; its tables are called as the op's operands."""
+    kind, name = entry
+    named = [
+        capture(x, _core.name_of_capture(x)) if isinstance(x, torch.Tensor) else x for x in arguments
+    ]
+    return getattr(getattr(_core, kind), name)(*named)(*symbols)
+
+
 def _apply(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name == "catalogue":
+        return _entry(*args)
     if name == "__getitem__":
         base, index = args
         if isinstance(base, torch.Tensor):
@@ -71,20 +92,26 @@ def _apply(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return HANDLERS[name](*args, **kwargs)
     if name.startswith("__") and hasattr(operator, name):
         return getattr(operator, name)(*args)
-    return getattr(args[0], name)(*args[1:], **kwargs)
+    method = getattr(type(args[0]), name, None)
+    return refuse_function(name) if method is None else method(*args, **kwargs)
 
 
 def _stand_in(kind: Any) -> torch.Tensor:
-    dtype, rank = kind
-    # Any extent but 1, which would make it a scalar.
-    return torch.zeros((), dtype=dtype).expand((2,) * rank)
+    dtype, rank, *extents = kind
+    shape = extents[0] if extents else (_UNKNOWN,) * rank
+    return torch.zeros((), dtype=dtype, device="cpu").expand(shape)
 
 
 def text_of_recorded(score: Any, mask: Any, kinds: Any) -> str:
     stand_ins = [_stand_in(kind) for kind in kinds]
-    program = _core.trace(
-        None if score is None else _Replay(score, stand_ins, 5),
-        None if mask is None else _Replay(mask, stand_ins, 4),
-        named=[(tensor, f"c{place}") for place, tensor in enumerate(stand_ins)],
-    )
+    try:
+        program = _core.trace(
+            None if score is None else _Replay(score, stand_ins, 5),
+            None if mask is None else _Replay(mask, stand_ins, 4),
+            named=[(tensor, f"c{place}") for place, tensor in enumerate(stand_ins)],
+        )
+    except (TraceError, InvalidArgumentError, UnsupportedError):
+        if all(len(kind) == 3 for kind in kinds):
+            raise
+        return ""
     return BY_NAME + "\n" + program.text()

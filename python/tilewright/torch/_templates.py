@@ -17,12 +17,14 @@ class Template:
 
     def __init__(self, program: _core.Program, by_name: bool):
         self.program = program
-        names = program.capture_slots
+        names, named = program.capture_slots, set(program.number_names)
+        # Operand of each number; None where the text says the number.
+        self.numbers: list[int | None]
         self.captures = [int(name[1:]) for name in names] if by_name else list(range(len(names)))
-        values = program.number_values
-        self.is_real = [isinstance(value, float) for value in values]
+        self.values = program.number_values
+        self.is_real = [isinstance(value, float) for value in self.values]
         if by_name:
-            self.numbers = [int(name[1:]) for name in program.number_names]
+            self.numbers = [int(name[1:]) if name in named else None for name in program.number_slots]
         else:
             self.numbers = []
             counts = {True: 0, False: 0}
@@ -31,7 +33,10 @@ class Template:
                 counts[real] += 1
 
     def bound(self, captures: list[Any], integers: list[int], reals: list[float]) -> Any:
-        numbers = [(reals if real else integers)[i] for real, i in zip(self.is_real, self.numbers)]
+        numbers = [
+            value if i is None else (reals if real else integers)[i]
+            for value, real, i in zip(self.values, self.is_real, self.numbers)
+        ]
         return self.program.rebound([captures[i] for i in self.captures], numbers)
 
 
