@@ -114,7 +114,8 @@ WorkerPool::WorkerPool(int threads)
 WorkerPool::~WorkerPool() {
   // Neither the threads nor whoever waits on the condition exist in a forked child: waiting for
   // them would not end.
-  if (getpid() != owner_process_) static_cast<void>(crew_.release());
+  if (getpid() == owner_process_) return;
+  [[maybe_unused]] const Crew* const left_behind = crew_.release();
 }
 
 void WorkerPool::run(std::int64_t count, const HostServices& host,
