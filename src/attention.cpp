@@ -73,6 +73,7 @@ CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
                       .outputs = call.outputs,
                       .map = call.map != nullptr ? call.map : own.get(),
                       .lists = call.lists,
+                      .kv_lengths = call.kv_lengths,
                       .host = core.options.host,
                       .stream = call.stream});
   CallReport report = report_of(prepared.plan());
@@ -175,6 +176,7 @@ CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardO
     if (lists) check_lists(*lists, called);
     if (options.mask_map != nullptr)
       check_map(*options.mask_map, lists.has_value(), program, called);
+    if (options.kv_lengths != nullptr) check_kv_lengths(*options.kv_lengths, called);
     return run_call(*core, *prepared,
                     {.program = program,
                      .problem = called,
@@ -182,6 +184,7 @@ CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardO
                      .outputs = outputs,
                      .lists = lists ? &*lists : nullptr,
                      .map = lists_map ? &*lists_map : options.mask_map,
+                     .kv_lengths = options.kv_lengths,
                      .stream = options.stream});
   });
 }

@@ -13,7 +13,7 @@ std::shared_ptr<const MaskMap> spans_of(Prepared& prepared, const BackwardParts&
   if (call.map != nullptr) return {std::shared_ptr<const MaskMap>(), call.map};
   if (call.lists == nullptr)
     return prepared.map(call.program, call.problem, prepared.plan().q_tile_rows);
-  if (call.problem.device.kind != DeviceKind::kCpu) return nullptr;
+  if (call.lists->kv_num_blocks.device.kind != DeviceKind::kCpu) return nullptr;
   return std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
 }
 
@@ -69,6 +69,7 @@ CallReport Attention::backward(const BackwardInputs& inputs, const BackwardOutpu
     if (lists != nullptr) check_lists(*lists, problem);
     if (options.mask_map != nullptr)
       check_map(*options.mask_map, lists != nullptr, state.program, problem);
+    if (options.kv_lengths != nullptr) refuse_kv_lengths();
     return run_backward(*state.core, *state.prepared,
                         {.program = state.program,
                          .problem = problem,

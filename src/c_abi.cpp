@@ -131,9 +131,9 @@ tw_status tw_forward_with(tw_engine* engine, const tw_program* program, const tw
                           const tw_outputs* outputs, const tw_call_options* options) {
   return guard([&] {
     required(engine, "engine")
-        .engine.attention(
-            required(program, "program").program, inputs_of(required(inputs, "inputs")),
-            outputs_of(required(outputs, "outputs")), options_of(sized_copy(options, "options")));
+        .engine.attention(required(program, "program").program,
+                          inputs_of(required(inputs, "inputs")),
+                          outputs_of(required(outputs, "outputs")), CallExtras(options));
   });
 }
 
@@ -155,8 +155,8 @@ tw_status tw_backward_with(tw_engine* engine, const tw_program* program,
                            const tw_call_options* options) {
   return guard([&] {
     required(engine, "engine")
-        .engine.attention_backward(
-            required(program, "program").program, inputs_of(sized_copy(inputs, "inputs")),
-            outputs_of(sized_copy(outputs, "outputs")), options_of(sized_copy(options, "options")));
+        .engine.attention_backward(required(program, "program").program,
+                                   inputs_of(sized_copy(inputs, "inputs")),
+                                   outputs_of(sized_copy(outputs, "outputs")), CallExtras(options));
   });
 }

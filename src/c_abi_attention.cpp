@@ -62,8 +62,7 @@ tw_status tw_attention_forward_with(const tw_attention* attention, const tw_inpu
   return guard([&] {
     required(attention, "attention")
         .attention.forward(inputs_of(required(inputs, "inputs")),
-                           outputs_of(required(outputs, "outputs")),
-                           options_of(sized_copy(options, "options")));
+                           outputs_of(required(outputs, "outputs")), CallExtras(options));
   });
 }
 
@@ -89,8 +88,7 @@ tw_status tw_attention_backward_with(const tw_attention* attention,
   return guard([&] {
     required(attention, "attention")
         .attention.backward(inputs_of(sized_copy(inputs, "inputs")),
-                            outputs_of(sized_copy(outputs, "outputs")),
-                            options_of(sized_copy(options, "options")));
+                            outputs_of(sized_copy(outputs, "outputs")), CallExtras(options));
   });
 }
 

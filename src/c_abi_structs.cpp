@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "c_abi_handles.h"
+
 namespace tilewright::c_abi {
 
 namespace {
@@ -188,12 +190,15 @@ Problem problem_of(const tw_problem& problem) {
   return result;
 }
 
-CallOptions options_of(const tw_call_options& options) {
-  CallOptions result;
-  if (options.scale != nullptr) result.scale = *options.scale;
-  result.stream = options.stream;
-  result.deterministic = options.deterministic != 0;
-  return result;
+CallExtras::CallExtras(const tw_call_options* options) {
+  const tw_call_options given = sized_copy(options, "options");
+  if (given.scale != nullptr) options_.scale = *given.scale;
+  options_.stream = given.stream;
+  options_.deterministic = given.deterministic != 0;
+  if (given.mask_map != nullptr) options_.mask_map = &given.mask_map->map;
+  if (given.kv_lengths == nullptr) return;
+  kv_lengths_ = view_of(*given.kv_lengths, "kv_lengths");
+  options_.kv_lengths = &kv_lengths_;
 }
 
 MaskMapOptions options_of(const tw_mask_map_options& options) {

@@ -45,7 +45,19 @@ BackwardInputs inputs_of(const tw_backward_inputs& inputs);
 BackwardOutputs outputs_of(const tw_backward_outputs& outputs);
 EngineOptions options_of(const tw_engine_options& options);
 Problem problem_of(const tw_problem& problem);
-CallOptions options_of(const tw_call_options& options);
 MaskMapOptions options_of(const tw_mask_map_options& options);
+
+/// Per-call extras with what they point to.
+class CallExtras {
+ public:
+  explicit CallExtras(const tw_call_options* options);
+  CallExtras(const CallExtras&) = delete;
+  CallExtras& operator=(const CallExtras&) = delete;
+  operator const CallOptions&() const noexcept { return options_; }
+
+ private:
+  CallOptions options_;
+  TensorView kv_lengths_;
+};
 
 }  // namespace tilewright::c_abi

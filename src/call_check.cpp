@@ -194,6 +194,32 @@ void check_map(const MaskMap& map, bool has_lists, const Program& program, const
   map.require_describes(program);
 }
 
+void check_kv_lengths(const TensorView& lengths, const Problem& problem) {
+  if (problem.device.kind == DeviceKind::kCpu)
+    throw Error({.code = ErrorCode::kUnsupported,
+                 .what = "key lengths are read by kernels on a device",
+                 .where = "kv_lengths",
+                 .expected = "tensors on a device",
+                 .got = "tensors on the CPU",
+                 .hint = "give each batch views of its own length"});
+  require_device(lengths.device, problem.device, "kv_lengths");
+  if (lengths.dtype != DType::kI32)
+    raise("key lengths are integers", "kv_lengths", "i32", std::string(name(lengths.dtype)), {});
+  if (!(lengths.shape == Dims{problem.batch}))
+    raise("there is one key length a batch", "kv_lengths", to_string(Dims{problem.batch}),
+          to_string(lengths.shape), {});
+}
+
+void refuse_kv_lengths() {
+  throw Error(
+      {.code = ErrorCode::kUnsupported,
+       .what = "backward reads no key lengths on the device",
+       .where = "kv_lengths",
+       .expected = "none",
+       .got = "a tensor",
+       .hint = "capture the lengths and write kv < lengths[b] into mask_mod, in forward too"});
+}
+
 void check_lists(const BlockLists& lists, const Problem& problem) {
   if (lists.q_len != problem.q_len || lists.kv_len != problem.kv_len) {
     raise("block lists were made for other lengths", "block_lists",

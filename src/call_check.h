@@ -13,6 +13,11 @@ void check_call(const Program& program, const Problem& problem, const ForwardOut
 /// query's.
 void check_lists(const BlockLists& lists, const Problem& problem);
 
+/// Checks a table of key lengths: i32 [B] on the problem's device, which is none of the host.
+void check_kv_lengths(const TensorView& lengths, const Problem& problem);
+/// Throws: backward takes none.
+[[noreturn]] void refuse_kv_lengths();
+
 /// Checks that a map that the caller brings was made for this very call.
 void check_map(const MaskMap& map, bool has_lists, const Program& program, const Problem& problem);
 

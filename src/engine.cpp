@@ -116,6 +116,7 @@ CallReport Engine::attention(const Program& program, const ForwardInputs& inputs
     if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
     if (options.mask_map != nullptr)
       check_map(*options.mask_map, options.block_lists != nullptr, program, problem);
+    if (options.kv_lengths != nullptr) check_kv_lengths(*options.kv_lengths, problem);
     return run_call(*state_->core, *state_->prepare(program, problem),
                     {.program = program,
                      .problem = problem,
@@ -123,6 +124,7 @@ CallReport Engine::attention(const Program& program, const ForwardInputs& inputs
                      .outputs = outputs,
                      .lists = options.block_lists,
                      .map = options.mask_map,
+                     .kv_lengths = options.kv_lengths,
                      .stream = options.stream});
   });
 }
@@ -145,6 +147,7 @@ CallReport Engine::attention_backward(const Program& program, const BackwardInpu
     if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
     if (options.mask_map != nullptr)
       check_map(*options.mask_map, options.block_lists != nullptr, program, problem);
+    if (options.kv_lengths != nullptr) refuse_kv_lengths();
     return run_backward(*state_->core, *state_->prepare(program, problem),
                         {.program = program,
                          .problem = problem,

@@ -13,6 +13,8 @@ namespace tilewright {
 
 namespace {
 
+constexpr const char* kWhySpans = "the call's block lists or mask map say which keys are visited";
+
 bool reads_tables(const ir::Program& program) {
   for (const ir::Node& node : program.nodes()) {
     const bool table = node.op == ir::Op::kLoad && node.type != ir::Type::kFloat;
@@ -94,6 +96,7 @@ Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, con
                                            .problem = problem,
                                            .any_layout = demands.any_layout,
                                            .block_lists = demands.block_lists,
+                                           .device_lengths = demands.device_lengths,
                                            .backward = demands.backward,
                                            .length_class = demands.length_class}),
                          core_->options.require_fast)),
@@ -105,12 +108,9 @@ Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, con
 
 Prepared& Prepared::serving(const CallParts& call) {
   const bool spans = (call.lists != nullptr || call.map != nullptr) && !on_host_;
-  Prepared& fit =
-      spans ? for_spans(call.program, call.problem)
-            : sibling(
-                  call.program, call.problem,
-                  {.length_class = backend_->length_class(call.program.structure(), call.problem)},
-                  {});
+  Demands wanted{.block_lists = spans, .device_lengths = call.kv_lengths != nullptr};
+  if (!spans) wanted.length_class = backend_->length_class(call.program.structure(), call.problem);
+  Prepared& fit = sibling(call.program, call.problem, wanted, spans ? kWhySpans : "");
   const std::string reason = backend_->layout_rejection(fit.plan_, call.inputs, call.outputs);
   if (reason.empty()) return fit;
   Demands demands = fit.demands_;
@@ -134,9 +134,7 @@ Prepared& Prepared::for_backward(const Program& program, const Problem& problem)
 
 Prepared& Prepared::for_spans(const Program& program, const Problem& problem) {
   // Rows that walk spans are the same for all lengths.
-  return on_host_ ? *this
-                  : sibling(program, problem, {.block_lists = true},
-                            "block lists and mask maps are walked by the portable family only");
+  return on_host_ ? *this : sibling(program, problem, {.block_lists = true}, kWhySpans);
 }
 
 Prepared& Prepared::sibling(const Program& program, const Problem& problem, const Demands& demands,

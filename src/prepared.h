@@ -55,13 +55,14 @@ struct EngineCore {
 
 /// What a call asks of a kernel beside its class of problems.
 struct Demands {
-  bool any_layout = false;   ///< its tensors lie where the planned kernel cannot reach them
-  bool block_lists = false;  ///< on a device: the kernel walks block lists or a map's spans
-  bool backward = false;     ///< on a device: a kernel of backward
-  int length_class = 0;      ///< of the backend
+  bool any_layout = false;      ///< its tensors lie where the planned kernel cannot reach them
+  bool block_lists = false;     ///< on a device: the kernel walks block lists or a map's spans
+  bool backward = false;        ///< on a device: a kernel of backward
+  bool device_lengths = false;  ///< the kernel reads key lengths on the device
+  int length_class = 0;         ///< of the backend
   std::size_t index() const noexcept {
     return (any_layout ? 1U : 0U) + (block_lists ? 2U : 0U) + (backward ? 4U : 0U) +
-           8U * static_cast<std::size_t>(length_class);
+           (device_lengths ? 8U : 0U) + 16U * static_cast<std::size_t>(length_class);
   }
 };
 

@@ -43,6 +43,8 @@ struct EmittedVariant {{
   static constexpr int kKeyStages = {key_stages};
   static constexpr int kValueStages = {value_stages};
   static constexpr int kPolynomialPeriod = {poly};
+  static constexpr bool kWalksLists = false;
+  static constexpr bool kReadsLengths = false;
   static constexpr bool kPingPong = {flag("nopp" not in options and groups > 1)};
   static constexpr bool kDefersCheck = {flag("defer" in options)};
   static constexpr bool kTracksMaximum = {flag("max" in options)};

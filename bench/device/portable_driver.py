@@ -125,7 +125,7 @@ class PortableKernel:
         raw += struct.pack("<Q8i", 0, items, q_tiles, item_rows, section, int(longest_first), splits, -(-kv_rows // splits), block_tiles)
         raw = raw.ljust(304, b"\0") + struct.pack("<6i", b, hq, group, bk, rows, kv_rows)
         raw += struct.pack("<3i2f", e, ev, in_vectors(one), scale, scale * LOG2_E)
-        params = ctypes.create_string_buffer(raw.ljust(352, b"\0"), 352)
+        params = ctypes.create_string_buffer(raw.ljust(368, b"\0"), 368)
         bound = ctypes.create_string_buffer(bindings.ljust(64, b"\0"), 64)
         pointers = (ctypes.c_void_p * 2)(ctypes.addressof(params), ctypes.addressof(bound))
         grid = (items, -(-ev // self.v), 1)

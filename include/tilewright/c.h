@@ -131,6 +131,10 @@ typedef struct tw_call_options {
   const double* scale;   /* NULL: 1/sqrt(E), or the prepared scale */
   void* stream;          /* CUstream (cudaStream_t) of the tensors' device; NULL: the default one */
   int32_t deterministic; /* backward on a device; not 0: additions have a fixed order */
+  const tw_mask_map* mask_map; /* NULL, or what tw_mask_map_build made of this program */
+  /* NULL, or forward on a device: i32 [B] there, the keys that each batch has, read when the
+   * kernels run; what lies behind them may be anything. */
+  const tw_tensor* kv_lengths;
 } tw_call_options;
 
 /* tw_forward with options. On a device it enqueues and returns. */

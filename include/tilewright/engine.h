@@ -114,6 +114,10 @@ struct CallOptions {
   /// numbers, captured tensors and lengths of this call; values that captured tensors hold must not
   /// have changed since.
   const MaskMap* mask_map = nullptr;
+  /// Forward on a device: i32 [B] on the device of the tensors, how many keys each batch has; read
+  /// when the kernels run, so that a replayed graph reads it anew. Keys and values past it are dead
+  /// slots and may hold anything. Numbers outside 0 to KV count as the nearest of them.
+  const TensorView* kv_lengths = nullptr;
   void* stream =
       nullptr;  ///< CUstream (cudaStream_t) of the tensors' device; null: the default one
   /// Backward: the same bits on every run. The CPU always keeps this; a device adds up gradients

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cuda/launch/backward_params.h"
+#include "backends/cuda/launch/list_launch.h"
 #include "backends_cuda/fakes.h"
 #include "engine/calls.h"
 
@@ -216,6 +217,34 @@ TEST_F(FakeBackward, OddHeadDimsAreServedByThePortableFamily) {
   EXPECT_EQ(params.d_out_strides.row, 40) << "rows of the copy are padded";
   EXPECT_EQ(params.d_key_in_vectors, 0);
   EXPECT_EQ(params.d_key_sums, 0U) << "stored by the main kernel";
+}
+
+TEST_F(FakeBackward, BlockListsAreWalkedByThePortableFamily) {
+  driver_.params_bytes = sizeof(params::PortableBackward);
+  driver_.single_parameter.emplace_back("_build_spans", sizeof(params::Lists));
+  Engine engine(options_);
+  const Call call(cases::square(2, 4, 300, 128));
+  const cases::Tensor counts(DType::kI32, {1, 1, 4}), indices(DType::kI32, {1, 1, 4, 3});
+  BlockLists lists;
+  lists.q_len = lists.kv_len = 300;
+  lists.q_block = 96;
+  lists.kv_block = 64;
+  lists.kv_num_blocks = on_device(counts);
+  lists.kv_indices = on_device(indices);
+  const CallReport report = engine.attention_backward(Program(), call.inputs, call.outputs,
+                                                      {.scale = {}, .block_lists = &lists});
+  EXPECT_TRUE(report.kernel.starts_with("cuda/portable_backward")) << report.kernel;
+  EXPECT_TRUE(report.kernel.ends_with("_lists")) << report.kernel;
+  EXPECT_TRUE(driver_.launches.at(0).function.ends_with("_build_spans"));
+  const auto prepare = params_of<params::BackwardPrepare>(1);
+  EXPECT_EQ(prepare.tile_rows, 48) << "tiles lie in one block of 96 rows";
+  EXPECT_EQ(prepare.q_tiles, 7);
+  EXPECT_NE(prepare.d_out_copy, 0U) << "a row may see nothing";
+  const auto params = params_of<params::PortableBackward>(2);
+  EXPECT_EQ(params.lists.ranges, params_of<params::Lists>(0).ranges);
+  EXPECT_EQ(params.lists.q_block_rows, 96);
+  EXPECT_EQ(params.tile_rows, 48);
+  EXPECT_EQ(params.q_tiles, 7);
 }
 
 TEST_F(FakeBackward, WhatNoRowServesIsRefusedWithItsReason) {

@@ -6,6 +6,7 @@
 #include "backends/cuda/launch/backward_params.h"
 #include "backends/cuda/launch/capture_params.h"
 #include "backends/cuda/launch/forward_params.h"
+#include "backends/cuda/launch/length_launch.h"
 #include "backends/cuda/nvrtc/nvrtc_search.h"
 #include "backends/cuda/sources/kernel_sources.h"
 
@@ -50,6 +51,20 @@ std::string hopper_text() {
          assertion(type, "scale_log2", offsetof(Params, scale_log2));
 }
 
+std::string extended_text() {
+  using Params = params::ExtendedHopper;
+  const std::string type = "ExtendedForwardParams";
+  return "#include \"attention/forward_params.cuh\"\n"
+         "#include \"attention/value_maps.cuh\"\n" +
+         size_assertion(type, sizeof(Params)) +
+         assertion(type, "extension.lists.spans.heads", offsetof(Params, lists.spans.heads)) +
+         assertion(type, "extension.lists.block_tiles", offsetof(Params, lists.block_tiles)) +
+         assertion(type, "extension.lengths.stride", offsetof(Params, lengths.stride)) +
+         assertion(type, "extension.value_maps", offsetof(Params, value_maps)) +
+         size_assertion("ValueMapParams", sizeof(params::ValueMaps)) +
+         assertion("ValueMapParams", "kv_rows", offsetof(params::ValueMaps, kv_rows));
+}
+
 std::string portable_text() {
   using Params = params::Portable;
   const std::string type = "PortableParams";
@@ -64,7 +79,8 @@ std::string portable_text() {
          assertion(type, "schedule.block_tiles", offsetof(Params, schedule.block_tiles)) +
          assertion(type, "extents.group_heads", offsetof(Params, extents.group_heads)) +
          assertion(type, "value_dim", offsetof(Params, value_dim)) +
-         assertion(type, "scale_log2", offsetof(Params, scale_log2));
+         assertion(type, "scale_log2", offsetof(Params, scale_log2)) +
+         assertion(type, "lengths.stride", offsetof(Params, lengths.stride));
 }
 
 std::string backward_text() {
@@ -152,13 +168,15 @@ TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
 }
 
 std::string family_name(const ::testing::TestParamInfo<std::string>& info) {
-  constexpr std::array kNames{"Hopper", "Portable", "Backward", "Captures", "PortableBackward"};
+  constexpr std::array kNames{"Hopper",   "Extended", "Portable",
+                              "Backward", "Captures", "PortableBackward"};
   return kNames.at(info.index);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, KernelStructs,
-                         ::testing::Values(hopper_text(), portable_text(), backward_text(),
-                                           capture_text(), portable_backward_text()),
+                         ::testing::Values(hopper_text(), extended_text(), portable_text(),
+                                           backward_text(), capture_text(),
+                                           portable_backward_text()),
                          family_name);
 
 TEST(KernelStructsCheck, AWrongOffsetIsNoticed) {

@@ -25,19 +25,19 @@ struct Lists {
 
 class FakeSpans : public FakeLaunch {
  protected:
-  FakeSpans() { driver_.params_bytes = sizeof(params::Portable); }
+  FakeSpans() { driver_.params_bytes = sizeof(params::ExtendedHopper); }
 };
 
-TEST_F(FakeSpans, BlockListsBecomeSpansOnTheStreamAndThePortableFamilyWalksThem) {
+TEST_F(FakeSpans, BlockListsBecomeSpansOnTheStreamAndARowWalksThem) {
   Engine engine(options_);
   const Call call(cases::square(2, 4, kLength, 128));
   const Lists lists;
   driver_.single_parameter = {{"_build_spans", sizeof(params::Lists)}};
   const CallReport report = engine.attention(Program(), call.inputs, call.outputs,
                                              {.scale = {}, .block_lists = &lists.lists});
-  EXPECT_TRUE(report.kernel.starts_with("cuda/portable")) << report.kernel;
+  EXPECT_TRUE(report.kernel.starts_with("cuda/hopper")) << report.kernel;
   EXPECT_TRUE(report.kernel.ends_with("_lists")) << report.kernel;
-  EXPECT_TRUE(report.slow_path);
+  EXPECT_FALSE(report.slow_path);
   EXPECT_NE(report.path.find("block lists"), std::string::npos) << report.path;
   ASSERT_EQ(driver_.launches.size(), 2U);
   EXPECT_TRUE(driver_.launches[0].function.ends_with("_build_spans"));
@@ -48,16 +48,35 @@ TEST_F(FakeSpans, BlockListsBecomeSpansOnTheStreamAndThePortableFamilyWalksThem)
   EXPECT_EQ(built.capacity, 3);
   EXPECT_EQ(built.kv_blocks, 5);
 
-  const auto params = params_of<params::Portable>(1);
-  EXPECT_EQ(params.lists.spans, built.spans);
-  EXPECT_EQ(params.lists.ranges, built.ranges);
-  EXPECT_EQ(params.lists.q_block_rows, 96);
-  EXPECT_EQ(params.lists.heads, 1);
+  const auto params = params_of<params::ExtendedHopper>(1);
+  EXPECT_EQ(params.lists.spans.spans, built.spans);
+  EXPECT_EQ(params.lists.spans.ranges, built.ranges);
+  EXPECT_EQ(params.lists.spans.q_block_rows, 96);
+  EXPECT_EQ(params.lists.spans.heads, 1);
+  EXPECT_EQ(params.lists.query_rows, kLength);
   // Items end where a block of rows does: 96 rows as one tile of 96, and a last one of 12.
-  EXPECT_EQ(params.schedule.block_tiles, 1);
-  EXPECT_EQ(params.schedule.item_rows, 96);
-  EXPECT_EQ(params.schedule.q_tiles, 4);
+  EXPECT_EQ(params.lists.block_tiles, 1);
+  EXPECT_EQ(params.lists.item_rows, 96);
+  EXPECT_EQ(params.forward.schedule.q_tiles, 4);
+  EXPECT_EQ(params.forward.schedule.items, 2 * 4 * 4);
   EXPECT_EQ(driver_.pool_allocations, driver_.pool_deallocations);
+}
+
+TEST_F(FakeSpans, WhatTheHopperRowsDoNotServeIsWalkedByThePortableFamily) {
+  driver_.params_bytes = sizeof(params::Portable);
+  Engine engine(options_);
+  const Call call(cases::square(2, 4, kLength, 128), DType::kF32);
+  const Lists lists;
+  const CallReport report = engine.attention(Program(), call.inputs, call.outputs,
+                                             {.scale = {}, .block_lists = &lists.lists});
+  EXPECT_TRUE(report.kernel.starts_with("cuda/portable")) << report.kernel;
+  EXPECT_TRUE(report.kernel.ends_with("_lists")) << report.kernel;
+  EXPECT_TRUE(report.slow_path);
+  const auto params = params_of<params::Portable>(1);
+  EXPECT_EQ(params.lists.q_block_rows, 96);
+  EXPECT_EQ(params.schedule.block_tiles, 2);
+  EXPECT_EQ(params.schedule.item_rows, 48);
+  EXPECT_EQ(params.schedule.q_tiles, 7);
 }
 
 TEST_F(FakeSpans, RowsOfABlockAreCutEvenly) {
@@ -66,23 +85,24 @@ TEST_F(FakeSpans, RowsOfABlockAreCutEvenly) {
   const Lists lists(250);
   engine.attention(Program(), call.inputs, call.outputs,
                    {.scale = {}, .block_lists = &lists.lists});
-  const auto params = params_of<params::Portable>(1);
-  EXPECT_EQ(params.schedule.block_tiles, 2);
-  EXPECT_EQ(params.schedule.item_rows, 128);
-  EXPECT_EQ(params.schedule.q_tiles, 3) << "two of the first block, one for its 50 other rows";
+  const auto params = params_of<params::ExtendedHopper>(1);
+  EXPECT_EQ(params.lists.block_tiles, 2);
+  EXPECT_EQ(params.lists.item_rows, 128);
+  EXPECT_EQ(params.forward.schedule.q_tiles, 3)
+      << "two of the first block, one for its 50 other rows";
 }
 
 TEST_F(FakeSpans, RequireFastRefusesListsWhereOnlyASlowerRowWalksThem) {
   options_.require_fast = true;
   Engine engine(options_);
-  const Call call(cases::square(1, 1, kLength, 128));
+  const Call call(cases::square(1, 1, kLength, 128), DType::kF32);
   const Lists lists;
   const Error error = cases::error_of([&] {
     engine.attention(Program(), call.inputs, call.outputs,
                      {.scale = {}, .block_lists = &lists.lists});
   });
   EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-  EXPECT_NE(error.parts().got.find("walks no block lists"), std::string::npos) << error.what();
+  EXPECT_NE(error.parts().got.find("not f32"), std::string::npos) << error.what();
 }
 
 TEST_F(FakeSpans, ListsOfTheWrongShapeOrDeviceAreRefused) {
@@ -132,8 +152,8 @@ TEST_F(FakeSpans, AMaskMapTravelsAsKernelParameters) {
   EXPECT_EQ(words[12], static_cast<std::uint32_t>(first->kv_begin));
   EXPECT_EQ(words[13], static_cast<std::uint32_t>(first->kv_end));
   EXPECT_EQ(words[14], first->full ? 1U : 0U);
-  const auto params = params_of<params::Portable>(1);
-  EXPECT_EQ(params.lists.spans, params.lists.ranges + 3 * 16);
+  const auto params = params_of<params::ExtendedHopper>(1);
+  EXPECT_EQ(params.lists.spans.spans, params.lists.spans.ranges + 3 * 16);
 }
 
 TEST_F(FakeSpans, ALongMapTravelsInLargePieces) {

@@ -84,13 +84,14 @@ std::optional<cuda::KernelRow> find_row(const VariantLine& line, const Program& 
                                         const analyse::StructureFacts& facts,
                                         const Problem& problem) {
   const cuda::DeviceFacts device = device_of(line);
-  const bool wants_hopper = line.demand == "long" || line.demand == "short";
+  const bool wants_hopper =
+      line.demand == "long" || line.demand == "short" || line.demand == "listed";
   cuda::RowQuestion question{.program = program.structure(),
                              .facts = facts,
                              .problem = problem,
                              .device = device,
                              .any_layout = line.demand == "any_layout",
-                             .block_lists = line.demand == "lists"};
+                             .block_lists = line.demand == "lists" || line.demand == "listed"};
   if (line.demand == "short") question.lengths = cuda::LengthClass::kShort;
   if (line.demand == "decode") question.lengths = cuda::LengthClass::kDecode;
   for (cuda::Candidate& candidate : cuda::candidates(question)) {

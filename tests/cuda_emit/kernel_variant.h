@@ -12,7 +12,8 @@ namespace tilewright::test {
 
 /// A kernel as a line of kernel_variants.txt names it.
 struct VariantLine {
-  /// Forward: "long" and "short" (Hopper rows), "portable", "any_layout", "lists" or "decode".
+  /// Forward: "long", "short" and "listed" (Hopper rows, the last with lists), "portable",
+  /// "any_layout", "lists" or "decode".
   /// Backward: the tile of the row.
   std::string demand;
   std::int64_t head_dim = 0;

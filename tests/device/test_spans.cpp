@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <random>
 #include <tuple>
 
 #include "device/cuda_graph.h"
-#include "device/gpu_fixture.h"
+#include "device/device_lists.h"
 #include "engine/calls.h"
 #include "tilewright/mask_map.h"
 
@@ -16,81 +15,6 @@ EngineOptions quiet_options() {
   options.cache_dir = "none";
   return options;
 }
-
-struct ListSpec {
-  std::int64_t q_block = 128;
-  std::int64_t kv_block = 128;
-  std::int64_t batches = 1;
-  std::int64_t heads = 1;
-  bool full = true;
-  std::uint32_t seed = 1;
-};
-
-/// Random tiles, unsorted, some listed twice or in both lists; garbage behind each count.
-struct RandomLists {
-  RandomLists(const cases::Extents& extents, const ListSpec& spec)
-      : counts(DType::kI32, {spec.batches, spec.heads, tiles(extents.q_len, spec.q_block)}),
-        indices(DType::kI32, entries(extents, spec)),
-        full_counts(DType::kI32, counts.shape()),
-        full_indices(DType::kI32, indices.shape()) {
-    std::mt19937 random(spec.seed);
-    fill(counts, indices, tiles(extents.kv_len, spec.kv_block), random);
-    fill(full_counts, full_indices, tiles(extents.kv_len, spec.kv_block), random);
-    lists = {.q_len = extents.q_len,
-             .kv_len = extents.kv_len,
-             .q_block = spec.q_block,
-             .kv_block = spec.kv_block,
-             .kv_num_blocks = counts.view(),
-             .kv_indices = indices.view(),
-             .full_kv_num_blocks = {},
-             .full_kv_indices = {}};
-    if (!spec.full) return;
-    lists.full_kv_num_blocks = full_counts.view();
-    lists.full_kv_indices = full_indices.view();
-  }
-
-  static std::int64_t tiles(std::int64_t length, std::int64_t block) {
-    return (length + block - 1) / block;
-  }
-  static Dims entries(const cases::Extents& extents, const ListSpec& spec) {
-    return {spec.batches, spec.heads, tiles(extents.q_len, spec.q_block),
-            tiles(extents.kv_len, spec.kv_block) + 2};
-  }
-  static void fill(const cases::Tensor& counts, const cases::Tensor& indices, std::int64_t kv_tiles,
-                   std::mt19937& random) {
-    auto* const count = static_cast<std::int32_t*>(counts.view().data);
-    auto* const index = static_cast<std::int32_t*>(indices.view().data);
-    const std::int64_t rows = element_count(counts.shape()), room = indices.shape()[3];
-    for (std::int64_t row = 0; row < rows; ++row) {
-      count[row] = static_cast<std::int32_t>(random() % static_cast<unsigned>(room + 1));
-      for (std::int64_t n = 0; n < room; ++n)
-        index[row * room + n] =
-            n < count[row] ? static_cast<std::int32_t>(random() % static_cast<unsigned>(kv_tiles))
-                           : -123456789;
-    }
-  }
-
-  cases::Tensor counts, indices, full_counts, full_indices;
-  BlockLists lists;
-};
-
-/// The same lists on the GPU.
-struct ListsOnDevice {
-  explicit ListsOnDevice(const RandomLists& host)
-      : counts(host.counts),
-        indices(host.indices),
-        full_counts(host.full_counts),
-        full_indices(host.full_indices),
-        lists(host.lists) {
-    lists.kv_num_blocks = counts.view();
-    lists.kv_indices = indices.view();
-    if (!lists.full_kv_num_blocks) return;
-    lists.full_kv_num_blocks = full_counts.view();
-    lists.full_kv_indices = full_indices.view();
-  }
-  DeviceCopy counts, indices, full_counts, full_indices;
-  BlockLists lists;
-};
 
 std::string wrong_with_lists(Engine& engine, const Program& program,
                              const cases::Operands& operands, const RandomLists& host,
@@ -112,13 +36,13 @@ Program soft_cap() {
       [](Score s, Index, Index, Index, Index) { return Number(20.0) * tanh(s / Number(20.0)); });
 }
 
-/// A head dim and a program: each pair has kernels of its own.
+/// A head dim, a program and a dtype: each has kernels of its own; f32 takes the portable family.
 class ListSizes : public Spans,
-                  public ::testing::WithParamInterface<std::tuple<std::int64_t, int>> {};
+                  public ::testing::WithParamInterface<std::tuple<std::int64_t, int, DType>> {};
 
 TEST_P(ListSizes, AreSetsOfTiles) {
   Engine engine(quiet_options());
-  const auto [dim, which] = GetParam();
+  const auto [dim, which, dtype] = GetParam();
   const Program program = which == 0 ? Program() : which == 1 ? cases::causal() : soft_cap();
   std::uint32_t seed = 1;
   for (const auto& [q_block, kv_block] :
@@ -135,16 +59,54 @@ TEST_P(ListSizes, AreSetsOfTiles) {
                           .seed = ++seed};
       const RandomLists lists(extents, spec);
       const ListsOnDevice on_device(lists);
-      const cases::Operands operands =
-          cases::random_operands(extents, seed % 2 == 0 ? DType::kF16 : DType::kBF16, 100 + seed);
+      const cases::Operands operands = cases::random_operands(extents, dtype, 100 + seed);
       EXPECT_EQ(wrong_with_lists(engine, program, operands, lists, on_device.lists), "")
           << "blocks of " << q_block << " x " << kv_block;
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Spans, ListSizes,
-                         ::testing::Combine(::testing::Values(64, 128, 72),
-                                            ::testing::Values(0, 1, 2)));
+INSTANTIATE_TEST_SUITE_P(
+    Spans, ListSizes,
+    ::testing::Combine(::testing::Values(64, 128, 72, 192), ::testing::Values(0, 1, 2),
+                       ::testing::Values(DType::kBF16, DType::kF16, DType::kF32)));
+
+/// More items than multiprocessors, so that blocks go from one to the next, some of them empty.
+TEST_F(Spans, ManyItemsABlock) {
+  EngineOptions options = quiet_options();
+  options.require_fast = true;
+  Engine engine(options);
+  for (const std::int64_t q_block : {40, 128}) {
+    const cases::Extents extents = cases::square(2, 40, 600, 128);
+    const RandomLists lists(extents, {.q_block = q_block, .kv_block = 32, .heads = 40, .seed = 51});
+    const ListsOnDevice on_device(lists);
+    const cases::Operands operands = cases::random_operands(extents, DType::kBF16, 52);
+    EXPECT_EQ(wrong_with_lists(engine, cases::causal(), operands, lists, on_device.lists), "")
+        << q_block;
+  }
+}
+
+TEST_F(Spans, ATableDecidesThePairsOfPartialTiles) {
+  Engine engine(quiet_options());
+  const std::int64_t length = 900;
+  cases::Tensor table(DType::kI32, {length});
+  table.fill([](const Dims& at) { return static_cast<double>(at[0] / 170); });
+  const Capture document("doc", table);
+  const Program documents = trace([document](Index, Index, Index q, Index kv) {
+    return Index(document[q]) == Index(document[kv]) && q >= kv;
+  });
+  const Program scattered = trace([document](Index, Index, Index q, Index kv) {
+    return (q * 7 + Index(document[kv]) * 3 + kv * 5) % 11 < 6;
+  });
+  for (const Program& program : {documents, scattered})
+    for (const std::int64_t kv_block : {24, 128}) {
+      const cases::Extents extents = cases::square(1, 3, length, 64);
+      const RandomLists lists(extents, {.kv_block = kv_block, .heads = 3, .seed = 61});
+      const ListsOnDevice on_device(lists);
+      const cases::Operands operands = cases::random_operands(extents, DType::kBF16, 62);
+      EXPECT_EQ(wrong_with_lists(engine, program, operands, lists, on_device.lists), "")
+          << kv_block;
+    }
+}
 
 TEST_F(Spans, ListsOfManyRunsAndListsOnTheHost) {
   Engine engine(quiet_options());

@@ -140,7 +140,7 @@ struct WarpColumns {
 };
 
 /// The dead pairs of a partial tile. Keys outside the intervals of a row, where the mask has them;
-/// the end of the keys is an interval too.
+/// the end of the keys is an interval too, and the only one where the mask is not asked.
 template <class Mods, int kColumns>
 struct DeadPairs {
   using Score = Accumulator<kColumns>;
@@ -154,18 +154,23 @@ struct DeadPairs {
   const SortedRuns<Mods, kColumns>& runs;  ///< of the tile
   FragmentLane lane;
   i32 kv_begin;
+  i32 kv_end;
+  bool by_mask;
 
   /// score := -inf there; whatever stood in its place is dropped.
   __device__ __forceinline__ void drop(Score& score) const {
     const float dead = ptx::float_of(0xff800000u);
     Keep live[kRowsPerThread];
-    const bool hold = kHasIntervals && intervals_hold();
+    const bool hold = kHasIntervals && by_mask && intervals_hold();
     if constexpr (kHasIntervals) {
       if (hold) by_intervals(live);
     }
     if (!hold) {
-      if constexpr (kHasPairs) by_pairs(live);
-      end_of_keys(live);
+      const bool asks = kHasPairs && by_mask;
+      if constexpr (kHasPairs) {
+        if (asks) by_pairs(live);
+      }
+      end_of_keys(live, asks);
     }
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
@@ -196,7 +201,7 @@ struct DeadPairs {
   __device__ __forceinline__ i32 position(int slot) const { return item.first_row + 8 * slot; }
 
   __device__ __forceinline__ void by_intervals(Keep (&live)[kRowsPerThread]) const {
-    const i32 end = item.kv_end - kv_begin;
+    const i32 end = kv_end - kv_begin;
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
       const auto add = [&](KeyInterval kept) {
@@ -228,15 +233,16 @@ struct DeadPairs {
     }
   }
 
-  /// Without a mask every key that exists is kept, else what is kept so far and exists.
-  __device__ __forceinline__ void end_of_keys(Keep (&live)[kRowsPerThread]) const {
+  /// Where the mask was not asked every key that exists is kept, else what is kept so far and
+  /// exists.
+  __device__ __forceinline__ void end_of_keys(Keep (&live)[kRowsPerThread], bool asked) const {
     Keep keep;
-    keep.add(lane, 0, item.kv_end - kv_begin);
+    keep.add(lane, 0, kv_end - kv_begin);
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
 #pragma unroll
       for (int w = 0; w < Keep::kWords; ++w) {
-        live[slot].word[w] = kHasPairs ? live[slot].word[w] & keep.word[w] : keep.word[w];
+        live[slot].word[w] = asked ? live[slot].word[w] & keep.word[w] : keep.word[w];
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include "attention/forward_layout.cuh"
 #include "attention/forward_params.cuh"
+#include "ptx/tensor_map_edit.cuh"
 #include "tile/copy_tile.cuh"
 
 namespace tilewright::cuda {
@@ -17,16 +18,18 @@ struct KeyValueCopier {
   /// A tile's keys, as the copy engine counts them.
   struct Place {
     i32 kv_begin, head, batch;
+    const ptx::TensorMap* value;
   };
 
   const ForwardParams& params;
   Layout layout;
+  const ForwardExtension* extension;
   PackedRingPosition<Layout::kPlanSlots> plan_at{};
   PackedRingPosition<Layout::kKeyStages> key_at{};
   PackedRingPosition<Layout::kValueStages> value_at{};
 
   __device__ __forceinline__ void run() {
-    Place place = {-1, 0, 0};
+    Place place = {-1, 0, 0, &params.value};
     TileNote note = take();
     while (!note.ends_stream()) {
       const Place before = place;
@@ -51,7 +54,19 @@ struct KeyValueCopier {
 
   __device__ __forceinline__ Place first_of(const WorkItem& item) const {
     return {0, item.head / params.extents.group_heads,
-            params.extents.kv_batches == 1 ? 0 : item.batch};
+            params.extents.kv_batches == 1 ? 0 : item.batch, value_map(item.batch)};
+  }
+
+  /// Values behind a batch's last key may be anything, and would be multiplied by zero: the map
+  /// ends before them.
+  __device__ __forceinline__ const ptx::TensorMap* value_map(i32 batch) const {
+    if constexpr (Variant::kReadsLengths) {
+      const ptx::TensorMap* const map = extension->value_maps + batch;
+      ptx::acquire(map);
+      return map;
+    } else {
+      return &params.value;
+    }
   }
 
   __device__ __forceinline__ void copy_key(TileNote note, Place place) {
@@ -68,7 +83,7 @@ struct KeyValueCopier {
     layout.value_ring().wait_empty(value_at.position());
     const ptx::Mbarrier full = layout.value_ring().full(value_at.stage());
     ptx::arrive_expect_bytes(full, Layout::ValueTile::kBytes);
-    copy_tile<typename Layout::ValueTile>(layout.value(value_at.stage()), &params.value,
+    copy_tile<typename Layout::ValueTile>(layout.value(value_at.stage()), place.value,
                                           {0, place.kv_begin, place.head, place.batch}, full);
     value_at.advance();
   }

@@ -2,7 +2,8 @@
 //
 // A variant is a struct with: Element (Bf16 or F16), kHeadDim, kValueDim (multiples of 8, at most
 // 256), kWarpgroups (1 to 3), kKeyTile (a multiple of 16), kQueryStages, kKeyStages, kValueStages,
-// kPingPong, kDefersCheck, kTracksMaximum, kScalesFirst, kPolynomialPeriod.
+// kPingPong, kDefersCheck, kTracksMaximum, kScalesFirst, kPolynomialPeriod, kWalksLists (key tiles
+// come from span lists), kReadsLengths (of each batch's keys, from a table on the device).
 #pragma once
 
 #include "attention/work_item.cuh"
@@ -15,15 +16,22 @@ namespace tilewright::cuda {
 /// What the planning warp tells the copying thread, and that one the consumers, about a key tile.
 struct TileNote {
   static constexpr u32 kPartial = 1, kFirst = 2, kLast = 4, kEndsStream = 8;
-  static constexpr u32 kSlotShift = 8;
+  static constexpr u32 kByMask = 16;  ///< lists: mask_mod decides the pairs of a partial tile
+  static constexpr u32 kKeysShift = 8, kSlotShift = 24;
   i32 kv_begin;
-  u32 flags;  ///< the bits above; the item's slot from bit 8
+  u32 flags;  ///< the bits above; with lists the tile's keys from bit 8; the item's slot from bit
+              ///< 24
 
   __device__ __forceinline__ bool partial() const { return flags & kPartial; }
   __device__ __forceinline__ bool first() const { return flags & kFirst; }
   __device__ __forceinline__ bool last() const { return flags & kLast; }
   __device__ __forceinline__ bool ends_stream() const { return flags & kEndsStream; }
+  __device__ __forceinline__ bool by_mask() const { return flags & kByMask; }
   __device__ __forceinline__ u32 item_slot() const { return flags >> kSlotShift; }
+  /// With lists: behind the last key that the tile is about.
+  __device__ __forceinline__ i32 listed_end() const {
+    return kv_begin + static_cast<i32>(flags >> kKeysShift & 0xffff);
+  }
 };
 
 template <class Variant>

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "attention/error_record.cuh"
+#include "attention/key_lengths.cuh"
+#include "attention/span_lists.cuh"
 #include "attention/work_item.cuh"
 #include "ptx/tensor_copy.cuh"
 
@@ -30,6 +32,28 @@ struct ForwardParams {
   Extents extents;
   float scale;       ///< times the product of query and key
   float scale_log2;  ///< scale * log2(e)
+};
+
+/// Where key tiles come from span lists: schedule.q_tiles counts the tiles of each block of query
+/// rows, block_tiles of item_rows rows.
+struct ItemLists {
+  SpanLists spans;
+  i32 query_rows;
+  i32 item_rows;    ///< at most the rows of a query tile
+  i32 block_tiles;  ///< ceil(q_block_rows / item_rows)
+};
+
+/// What variants need that walk lists or read lengths on the device.
+struct ForwardExtension {
+  ItemLists lists;                   ///< of variants that walk them
+  KeyLengths lengths;                ///< of variants that read them, with
+  const ptx::TensorMap* value_maps;  ///< one a batch, which ends where its keys do
+};
+
+/// The first parameter of such variants.
+struct ExtendedForwardParams {
+  ForwardParams forward;
+  ForwardExtension extension;
 };
 
 }  // namespace tilewright::cuda

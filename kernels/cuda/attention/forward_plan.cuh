@@ -8,6 +8,7 @@
 #include "attention/forward_layout.cuh"
 #include "attention/forward_params.cuh"
 #include "attention/item_source.cuh"
+#include "attention/span_walk.cuh"
 #include "attention/tile_walk.cuh"
 
 namespace tilewright::cuda {
@@ -20,13 +21,19 @@ struct ForwardPlanner {
   const typename Mods::Bindings& bindings;
   Layout layout;
   u32 lane;
+  const ForwardExtension* extension;
   PackedRingPosition<Layout::kPlanSlots> plan_at{};
   PackedRingPosition<Layout::kItemSlots> item_at{};
 
   __device__ __forceinline__ void run() {
     ItemSource source{params.schedule.counters, params.schedule.items, lane};
     for (i32 index = source.first(); index < params.schedule.items; index = source.next()) {
-      plan_item(decode_item<Layout::kQueryTile>(params.schedule, params.extents, index));
+      WorkItem item = decode_item<Layout::kQueryTile>(params.schedule, params.extents, index);
+      if constexpr (Variant::kWalksLists) cut_to_block<Layout::kQueryTile>(item, extension->lists);
+      if constexpr (Variant::kReadsLengths) {
+        item.kv_end = extension->lengths.keys(item.batch, item.kv_end);
+      }
+      plan_item(item);
     }
     publish({.head = WorkItem::kNone});
     plan({0, TileNote::kEndsStream});
@@ -37,21 +44,29 @@ struct ForwardPlanner {
   /// item in which no row sees a key has one tile of dead pairs: consumers write its zeros.
   __device__ __forceinline__ void plan_item(const WorkItem& item) {
     publish(item);
-    TileWalk<Variant::kKeyTile, Mods> walk(bindings, layout.item(item_at.stage()));
-    KeyTileRef tile = {item.kv_begin, true, false};
+    auto walk = walk_of(layout.item(item_at.stage()));
+    auto tile = walk.dead_tile(item.kv_begin);
     u32 flags = TileNote::kFirst | item_at.stage() << TileNote::kSlotShift;
     bool is_last = false;
     while (!is_last) {
-      const KeyTileRef following = walk.next(lane);
+      const auto following = walk.next(lane);
       is_last = !following.valid;
       if (tile.valid || is_last) {
-        flags |= (tile.partial ? TileNote::kPartial : 0) | (is_last ? TileNote::kLast : 0);
+        flags |= tile.flags() | (is_last ? TileNote::kLast : 0);
         plan({tile.kv_begin, flags});
         flags = item_at.stage() << TileNote::kSlotShift;
       }
       tile = following;
     }
     item_at.advance();
+  }
+
+  __device__ __forceinline__ auto walk_of(const WorkItem& item) const {
+    if constexpr (Variant::kWalksLists) {
+      return SpanWalk<Variant::kKeyTile, Mods::kHasMaskMod>(extension->lists.spans, item);
+    } else {
+      return TileWalk<Variant::kKeyTile, Mods>(bindings, item);
+    }
   }
 
   /// Writes the item where everybody finds it.

@@ -52,10 +52,12 @@
 namespace tilewright::cuda {
 
 /// The body of a kernel: an emitted variant wraps it in an extern "C" __global__ function with
-/// __launch_bounds__(kThreads, 1).
+/// __launch_bounds__(kThreads, 1). `extension` is given to variants
+/// that walk lists or read lengths.
 template <class Variant, class Mods>
 __device__ __forceinline__ void hopper_forward(const ForwardParams& params,
-                                               const typename Mods::Bindings& bindings) {
+                                               const typename Mods::Bindings& bindings,
+                                               const ForwardExtension* extension = nullptr) {
   using Layout = ForwardLayout<Variant>;
   extern __shared__ __align__(1024) unsigned char memory[];
   const Layout layout{memory};
@@ -71,10 +73,10 @@ __device__ __forceinline__ void hopper_forward(const ForwardParams& params,
   const u32 role = ptx::broadcast(thread / 128, 0);
   if (role == 0) {
     ptx::shrink_registers<Layout::kProducerRegisters>();
-    if (thread == 0) KeyValueCopier<Variant>{params, layout}.run();
+    if (thread == 0) KeyValueCopier<Variant>{params, layout, extension}.run();
     if (thread == 32) QueryCopier<Variant>{params, layout}.run();
     if (thread / 32 == 2) {
-      ForwardPlanner<Variant, Mods>{params, bindings, layout, thread % 32}.run();
+      ForwardPlanner<Variant, Mods>{params, bindings, layout, thread % 32, extension}.run();
     }
   } else {
     ptx::grow_registers<Layout::kConsumerRegisters>();

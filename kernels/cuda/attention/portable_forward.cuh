@@ -272,7 +272,8 @@ __device__ __forceinline__ void portable_forward(const PortableParams& params,
   const Layout layout = {memory};
   if (thread == 0) {
     layout.item() = decode_portable_item<Variant::kPacksGroup, Variant::kWalksLists>(
-        params.schedule, params.lists, params.extents, static_cast<i32>(ptx::block_in_grid()));
+        params.schedule, params.lists, params.extents, params.lengths,
+        static_cast<i32>(ptx::block_in_grid()));
   }
   ptx::sync_block();
   const ItemRows<Variant::kPacksGroup> rows = {params.extents, layout.item()};

@@ -65,7 +65,8 @@ __device__ __forceinline__ TileRows rows_of_tile(const PortableSchedule& schedul
 template <bool kPacksGroup, bool kWalksLists>
 __device__ __forceinline__ WorkItem decode_portable_item(const PortableSchedule& schedule,
                                                          const SpanLists& lists,
-                                                         const Extents& extents, i32 index) {
+                                                         const Extents& extents,
+                                                         const KeyLengths& lengths, i32 index) {
   if (schedule.list != nullptr) return schedule.list[index];
   const i32 pack = kPacksGroup ? extents.group_heads : 1;
   const i32 heads_of_batch = quotient(extents.query_heads, pack);
@@ -84,13 +85,14 @@ __device__ __forceinline__ WorkItem decode_portable_item(const PortableSchedule&
   const i32 batch = extents.batches == 1 ? 0 : quotient(head, heads_of_batch);
   const i64 kv_begin = static_cast<i64>(split) * schedule.split_keys;
   const i64 kv_end = kv_begin + schedule.split_keys;
+  const i32 kv_rows = lengths.keys(batch, extents.kv_rows);
   const TileRows tile_rows = rows_of_tile<kWalksLists>(schedule, lists, tile, rows);
   return {.batch = batch,
           .head = head - batch * heads_of_batch,
           .q_begin = tile_rows.begin,
           .q_end = tile_rows.end,
-          .kv_begin = static_cast<i32>(kv_begin < extents.kv_rows ? kv_begin : extents.kv_rows),
-          .kv_end = static_cast<i32>(kv_end < extents.kv_rows ? kv_end : extents.kv_rows),
+          .kv_begin = static_cast<i32>(kv_begin < kv_rows ? kv_begin : kv_rows),
+          .kv_end = static_cast<i32>(kv_end < kv_rows ? kv_end : kv_rows),
           .output_slot = split,
           .reserved = 0};
 }

@@ -11,6 +11,8 @@
 // kTracksMaximum. Addresses are 64-bit and strides may be anything, zero and negative included.
 #pragma once
 
+#include "attention/key_lengths.cuh"
+#include "attention/span_lists.cuh"
 #include "attention/work_item.cuh"
 
 namespace tilewright::cuda {
@@ -32,33 +34,6 @@ struct SlotStrides {
   i64 head;
   i64 row;
   i64 column;  ///< unused where there are no columns
-};
-
-/// Keys [kv_begin, kv_end) that a block of query rows visits, counted from the first key.
-struct KeySpan {
-  i32 kv_begin;
-  i32 kv_end;
-  i32 full;  ///< nonzero: every pair is live and mask_mod is skipped
-  i32 reserved;
-};
-
-/// Where the spans of a list begin and end.
-struct SpanRange {
-  i64 first;
-  i64 last;
-};
-
-/// Lists of spans, sorted and disjoint, as a MaskMap holds them; read by variants with kWalksLists.
-/// They are authoritative (semantics R3), also without a mask_mod. List n is spans[ranges[n].first]
-/// up to spans[ranges[n].last], with n = (b * heads + h) * q_blocks + i / q_block_rows, and b or h
-/// taken as 0 where batches or heads is 1.
-struct SpanLists {
-  const KeySpan* spans;
-  const SpanRange* ranges;  ///< batches * heads * q_blocks of them
-  i32 q_blocks;
-  i32 q_block_rows;
-  i32 batches;
-  i32 heads;
 };
 
 /// How a block index becomes a WorkItem. Heads come in sections whose keys and values fit the L2
@@ -101,6 +76,7 @@ struct PortableParams {
   i32 out_in_vectors;
   float scale;       ///< times the product of query and key
   float scale_log2;  ///< scale * log2(e)
+  KeyLengths lengths;
 };
 
 static_assert(sizeof(PortableParams) <= 700);

@@ -32,7 +32,9 @@ struct TileSoftmax {
   /// What mods read for a tile, early enough that the loads end under the products.
   __device__ __forceinline__ void load_tile(TileNote tile) {
     diagonals.load(bindings, item, lane, tile.kv_begin);
-    if (tile.partial()) runs.load(bindings, item.head, tile.kv_begin, item.kv_end);
+    if (tile.partial() && by_mask(tile)) {
+      runs.load(bindings, item.head, tile.kv_begin, kv_end(tile));
+    }
   }
 
   __device__ __forceinline__ void add_tile_sum() { rows.add(tile_sum); }
@@ -82,7 +84,17 @@ struct TileSoftmax {
  private:
   /// Selects after score_mod (semantics R3): whatever a dead pair held is dropped.
   __device__ __forceinline__ void mask(Accumulator<kKeyTile>& score, TileNote tile) const {
-    DeadPairs<Mods, kKeyTile>{bindings, item, runs, lane, tile.kv_begin}.drop(score);
+    DeadPairs<Mods, kKeyTile>{bindings,      item,         runs,         lane,
+                              tile.kv_begin, kv_end(tile), by_mask(tile)}
+        .drop(score);
+  }
+
+  /// Of a partial tile: whether the mask decides pairs, beside the end of the keys.
+  static __device__ __forceinline__ bool by_mask(TileNote tile) {
+    return !Variant::kWalksLists || tile.by_mask();
+  }
+  __device__ __forceinline__ i32 kv_end(TileNote tile) const {
+    return Variant::kWalksLists ? tile.listed_end() : item.kv_end;
   }
 
   template <bool kNear>

@@ -6,6 +6,7 @@
 // all miss the cache on the same keys, each finds what the others have brought.
 #pragma once
 
+#include "attention/forward_layout.cuh"
 #include "attention/mods_contract.cuh"
 #include "attention/work_item.cuh"
 #include "ptx/lane.cuh"
@@ -18,6 +19,9 @@ struct KeyTileRef {
   i32 kv_begin;
   bool partial;
   bool valid;  ///< false: the walk is over
+
+  /// Of the tile's note.
+  __device__ __forceinline__ u32 flags() const { return partial ? TileNote::kPartial : 0; }
 };
 
 template <int kKeyTile, class Mods>
@@ -80,6 +84,11 @@ struct TileWalk {
       const u32 tiles = ptx::highest_bit(live_tiles) + 1;
       preferred_tiles = ptx::low_bits(static_cast<u32>(item.q_begin) / kKeyTile % tiles + 1);
     }
+  }
+
+  /// What an item without a live tile has.
+  static __device__ __forceinline__ KeyTileRef dead_tile(i32 kv_begin) {
+    return {kv_begin, true, false};
   }
 
   /// Called by the whole warp.

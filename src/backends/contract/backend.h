@@ -47,8 +47,9 @@ struct LimitsRequest {
   const Problem& problem;
   bool any_layout = false;   ///< only rows that read and write tensors of any strides and alignment
   bool block_lists = false;  ///< only rows that walk block lists
-  bool backward = false;     ///< rows of backward, where they are others than those of forward
-  int length_class = 0;      ///< of Backend::length_class
+  bool device_lengths = false;  ///< only rows that read key lengths on the device
+  bool backward = false;        ///< rows of backward, where they are others than those of forward
+  int length_class = 0;         ///< of Backend::length_class
 };
 
 /// What the cache sits behind: readable text, and what names the code it becomes.
@@ -76,6 +77,7 @@ struct Launch {
   const MaskMap* map = nullptr;  ///< null: every pair is visited (and masked by the program)
   const BlockLists* lists =
       nullptr;  ///< what the map was made from: its full spans skip mask_mod (semantics R3)
+  const TensorView* kv_lengths = nullptr;  ///< of a device: i32 [B], read when the kernel runs
   const HostServices& host;
   void* stream = nullptr;  ///< of a device; null: its default one
 };

@@ -14,6 +14,7 @@
 #include "backends/cuda/emit/emit.h"
 #include "backends/cuda/launch/backward_launch.h"
 #include "backends/cuda/launch/hopper_launch.h"
+#include "backends/cuda/launch/length_launch.h"
 #include "backends/cuda/launch/list_launch.h"
 #include "backends/cuda/launch/merge_launch.h"
 #include "backends/cuda/launch/portable_launch.h"
@@ -108,6 +109,7 @@ class CudaBackend final : public backends::Backend {
                                .device = device,
                                .any_layout = request.any_layout,
                                .block_lists = request.block_lists,
+                               .device_lengths = request.device_lengths,
                                .lengths = static_cast<LengthClass>(request.length_class)};
     if (request.backward) {
       for (const BackwardCandidate& candidate : backward_candidates(question))
@@ -139,13 +141,18 @@ class CudaBackend final : public backends::Backend {
   std::int64_t extent_limit() const override { return kPositionLimit; }
 
   backends::Source emit(const backends::EmitRequest& request) const override {
-    if (request.derivative != nullptr)
-      return source_of(request, emit_backward(request, backward_row_of(request)));
+    if (request.derivative != nullptr) {
+      const BackwardRow backward_row = backward_row_of(request);
+      BackwardSource text = emit_backward(request, backward_row);
+      if (backward_row.walks_lists) text.text += list_kernels_text(text.kernel_name);
+      return source_of(request, std::move(text));
+    }
     const KernelRow row = row_of(request);
     ForwardSource source = emit_forward(request, row);
     if (row.splits_keys)
       source.text += merge_kernel_text(source.kernel_name, request.problem.out_dtype);
     if (row.walks_lists) source.text += list_kernels_text(source.kernel_name);
+    if (row.reads_lengths) source.text += value_maps_kernel_text(source.kernel_name);
     return source_of(request, std::move(source));
   }
 
@@ -196,12 +203,13 @@ class CudaBackend final : public backends::Backend {
   /// The planned row again: names are unique, whatever a call demands.
   KernelRow row_of(const backends::EmitRequest& request) const {
     const DeviceFacts device = runtime_->facts(request.problem.device.ordinal);
-    for (const bool block_lists : {false, true})
+    for (const unsigned demands : {0U, 1U, 2U, 3U})
       for (Candidate& candidate : candidates({.program = request.program,
                                               .facts = request.facts,
                                               .problem = request.problem,
                                               .device = device,
-                                              .block_lists = block_lists}))
+                                              .block_lists = (demands & 1) != 0,
+                                              .device_lengths = (demands & 2) != 0}))
         if (candidate.row.name == request.plan.kernel) return std::move(candidate.row);
     TILEWRIGHT_CHECK(!"the planned kernel is a row of this device");
     return {};
@@ -209,12 +217,13 @@ class CudaBackend final : public backends::Backend {
 
   BackwardRow backward_row_of(const backends::EmitRequest& request) const {
     const DeviceFacts device = runtime_->facts(request.problem.device.ordinal);
-    for (const bool any_layout : {false, true})
+    for (const unsigned demands : {0U, 1U, 2U, 3U})
       for (BackwardCandidate& candidate : backward_candidates({.program = request.program,
                                                                .facts = request.facts,
                                                                .problem = request.problem,
                                                                .device = device,
-                                                               .any_layout = any_layout}))
+                                                               .any_layout = (demands & 1) != 0,
+                                                               .block_lists = (demands & 2) != 0}))
         if (candidate.row.name == request.plan.kernel) return std::move(candidate.row);
     TILEWRIGHT_CHECK(!"the planned kernel is a backward row of this device");
     return {};

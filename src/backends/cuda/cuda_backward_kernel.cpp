@@ -86,6 +86,8 @@ void CudaBackwardKernel::load(const backends::Binary& binary) {
                  "cuFuncSetAttribute", parts_.kernel_name);
   }
   if (!parts_.pyramids.empty()) pyramid_ = function(pyramid_kernel_name(""));
+  if (parts_.row.walks_lists)
+    list_functions_ = find_list_functions(driver, module_, parts_.kernel_name);
   driver.check(
       driver.function_set(main_, kSharedBytesAttribute, static_cast<int>(parts_.shared_bytes)),
       "cuFuncSetAttribute", parts_.kernel_name);
@@ -138,6 +140,8 @@ void CudaBackwardKernel::enqueue(const backends::BackwardLaunch& launch,
                                  .plan = launch.plan,
                                  .inputs = inputs,
                                  .outputs = outputs,
+                                 .map = launch.map,
+                                 .lists = launch.lists,
                                  .host = launch.host,
                                  .stream = launch.stream};
   const KernelRow no_row;
@@ -147,12 +151,16 @@ void CudaBackwardKernel::enqueue(const backends::BackwardLaunch& launch,
                      .row = parts_.row,
                      .gpu = *gpu_,
                      .ordered = parts_.ordered,
-                     .error = faults_ ? faults_->address() : 0},
+                     .error = faults_ ? faults_->address() : 0,
+                     .counters = 0,
+                     .lists = spans_of(forward_site)},
             .cut = cut_of(parts_.row, launch.problem, parts_.ordered, gpu_->facts().multiprocessors,
-                          launch.program.has_mask_mod()),
+                          launch.program.has_mask_mod() || parts_.row.walks_lists),
             .space = {},
             .stream = forward_site.stream(),
             .pyramids = {}};
+  if (call.site.lists.q_block_rows != 0)
+    keep_in_blocks(call.cut, launch.problem, call.site.lists.q_block_rows);
   call.space = backward_space(call.site, call.cut);
   if (const std::size_t bytes = call.space.bytes(); bytes != 0)
     call.space.place(workspace.take(bytes));
@@ -165,6 +173,16 @@ void CudaBackwardKernel::enqueue(const backends::BackwardLaunch& launch,
   enqueue_finish(call, finish_query_, finish_query(call.site, call.cut, call.space));
   enqueue_finish(call, finish_key_, finish_key(call.site, call.cut, call.space));
   enqueue_finish(call, finish_value_, finish_value(call.site, call.cut, call.space));
+}
+
+params::SpanLists CudaBackwardKernel::spans_of(const LaunchSite& site) const {
+  const Problem& problem = site.launch.problem;
+  if (!parts_.row.walks_lists || streams_of(problem) * problem.q_len == 0) return {};
+  params::SpanLists lists = place_spans(site, list_functions_);
+  // Tiles lie in one block of rows: of a single block they need not divide the rows.
+  const std::int32_t tile = parts_.row.query_tile;
+  if (lists.q_blocks == 1) lists.q_block_rows = (lists.q_block_rows + tile - 1) / tile * tile;
+  return lists;
 }
 
 void CudaBackwardKernel::enqueue_main(const Call& call) const {

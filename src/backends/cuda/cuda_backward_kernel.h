@@ -9,6 +9,7 @@
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/launch/backward_launch.h"
 #include "backends/cuda/launch/capture_launch.h"
+#include "backends/cuda/launch/list_launch.h"
 #include "backends/cuda/parameter_block.h"
 #include "backends/cuda/reporting_kernel.h"
 
@@ -44,6 +45,7 @@ class CudaBackwardKernel final : public ReportingKernel {
   void load(const backends::Binary& binary);
   FunctionHandle function(const std::string& suffix) const;
   void enqueue(const backends::BackwardLaunch& launch, class Workspace& workspace) const;
+  params::SpanLists spans_of(const LaunchSite& site) const;
   void enqueue_main(const Call& call) const;
   std::vector<std::byte> block_of(const Call& call) const;
   void enqueue_capture_sums(const Call& call, const CaptureCut& cut, DeviceAddress sums) const;
@@ -60,6 +62,7 @@ class CudaBackwardKernel final : public ReportingKernel {
   FunctionHandle capture_gradients_ = nullptr;  ///< null where no load has a derivative
   FunctionHandle finish_capture_ = nullptr;
   FunctionHandle pyramid_ = nullptr;     ///< null where no table decides tiles
+  ListFunctions list_functions_;         ///< of a row that walks lists
   std::unique_ptr<FaultRecord> faults_;  ///< in checked mode
 };
 

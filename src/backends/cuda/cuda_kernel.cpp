@@ -6,6 +6,7 @@
 #include "backends/cuda/device/context_scope.h"
 #include "backends/cuda/device/workspace.h"
 #include "backends/cuda/launch/hopper_launch.h"
+#include "backends/cuda/launch/length_launch.h"
 #include "backends/cuda/launch/list_launch.h"
 #include "backends/cuda/launch/merge_launch.h"
 #include "backends/cuda/launch/portable_launch.h"
@@ -77,6 +78,8 @@ void CudaKernel::load_companions() {
   };
   if (!parts_.pyramids.empty()) find(pyramid_function_, pyramid_kernel_name(parts_.kernel_name));
   if (parts_.row.splits_keys) find(merge_function_, merge_kernel_name(parts_.kernel_name));
+  if (parts_.row.reads_lengths)
+    find(value_maps_function_, value_maps_kernel_name(parts_.kernel_name));
   if (parts_.row.walks_lists)
     list_functions_ = find_list_functions(driver, module_, parts_.kernel_name);
 }
@@ -124,16 +127,25 @@ std::size_t CudaKernel::launch(const backends::Launch& launch) const {
   return workspace.bytes();
 }
 
+Grid CudaKernel::fill_extended(const LaunchSite& site, params::ExtendedHopper& params) const {
+  const Grid grid = fill_hopper(site, params.forward);
+  if (parts_.row.walks_lists) params.lists = item_lists(site);
+  if (!parts_.row.reads_lengths) return grid;
+  params.lengths = key_lengths(site);
+  params.value_maps = build_value_maps(site, value_maps_function_, params.forward);
+  return grid;
+}
+
 void CudaKernel::enqueue(const LaunchSite& site) const {
   const backends::Launch& launch = site.launch;
   union {
-    params::Hopper hopper;
+    params::ExtendedHopper hopper;
     params::Portable portable;
   } params{.hopper = {}};
   params::Merge merge;
   Grid grid;
   if (parts_.row.family == Family::kHopper)
-    grid = fill_hopper(site, params.hopper);
+    grid = fill_extended(site, params.hopper);
   else
     grid = fill_portable(site, params.portable = {});
   if (parts_.row.splits_keys) merge = split_outputs(site, params.portable);

@@ -40,6 +40,7 @@ class CudaKernel final : public ReportingKernel {
 
  private:
   void enqueue(const LaunchSite& site) const;
+  Grid fill_extended(const LaunchSite& site, params::ExtendedHopper& params) const;
   void load(const backends::Binary& binary);
   void load_companions();
 
@@ -51,6 +52,7 @@ class CudaKernel final : public ReportingKernel {
   // What a call launches beside the kernel itself; null where it does not.
   FunctionHandle pyramid_function_ = nullptr;
   FunctionHandle merge_function_ = nullptr;
+  FunctionHandle value_maps_function_ = nullptr;
   ListFunctions list_functions_;
   std::unique_ptr<FaultRecord> faults_;  ///< in checked mode
 };

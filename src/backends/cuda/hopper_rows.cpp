@@ -32,10 +32,14 @@ constexpr std::array<Shape, 7> kShapes{{
     {2, 64, 1, 3, 2, 256, 256, true, false},
 }};
 
-KernelRow row_of(const Shape& shape) {
+KernelRow row_of(const Shape& shape, const RowQuestion& question) {
   KernelRow row;
   row.name = fmt::format("hopper_w{}_n{}_s{}{}{}", shape.warpgroups, shape.kv_rows,
                          shape.query_stages, shape.key_stages, shape.value_stages);
+  if (question.block_lists) row.name += "_lists";
+  if (question.device_lengths) row.name += "_lengths";
+  row.walks_lists = question.block_lists;
+  row.reads_lengths = question.device_lengths;
   row.family = Family::kHopper;
   row.threads = 128 * (shape.warpgroups + 1);
   row.q_rows = 64 * shape.warpgroups;
@@ -75,7 +79,6 @@ std::string family_rejection(const RowQuestion& question) {
   if (problem.kv_layout != KvLayout::kDense) return "keys and values must be dense";
   if (question.any_layout)
     return "the copy engine needs 16-byte aligned bases and strides and innermost stride 1";
-  if (question.block_lists) return "walks no block lists and no mask map's spans";
   if (problem.head_dim % 8 != 0 || problem.value_dim % 8 != 0)
     return "head dims must be multiples of 8";
   return {};
@@ -89,6 +92,8 @@ std::string shape_rejection(const Shape& shape, const RowQuestion& question) {
     return fmt::format("serves value dims 8 to {}", shape.max_value_dim);
   if (shape.warpgroups == 3 && needs_registers(question.program))
     return "three warpgroups leave no registers for tables and a score_mod";
+  if (shape.warpgroups == 3 && question.block_lists)
+    return "tiles of 192 query rows seldom fill a block of rows";
   return {};
 }
 
@@ -105,13 +110,13 @@ std::vector<Candidate> hopper_candidates(const RowQuestion& question) {
   std::vector<Candidate> all;
   const std::string family = family_rejection(question);
   for (const Shape& shape : kShapes) {
-    Candidate candidate{.row = row_of(shape), .rejection = family, .fast = true};
+    Candidate candidate{.row = row_of(shape, question), .rejection = family, .fast = true};
     if (candidate.rejection.empty()) candidate.rejection = shape_rejection(shape, question);
     all.push_back(std::move(candidate));
   }
   // The table pairs each short row with its long one, the short one in front: for few keys 192
   // query rows waste too much, and an early maximum costs less than doing tiles again.
-  const bool is_short = question.lengths == LengthClass::kShort;
+  const bool is_short = question.lengths == LengthClass::kShort && !question.block_lists;
   for (std::size_t i = 0; i + 1 < kShapes.size(); ++i)
     if (kShapes[i].for_short && !is_short) std::swap(all[i], all[i + 1]);
   return all;

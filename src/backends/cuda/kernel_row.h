@@ -44,8 +44,9 @@ struct KernelRow {
   bool packs_group = false;
   bool tries_reference = false;
   bool holds_query = false;
-  bool walks_lists = false;  ///< key tiles come from span lists
-  bool splits_keys = false;  ///< fp32 partial outputs, joined by a second kernel
+  bool walks_lists = false;    ///< key tiles come from span lists
+  bool splits_keys = false;    ///< fp32 partial outputs, joined by a second kernel
+  bool reads_lengths = false;  ///< hopper: key lengths on the device; portable rows always may
 };
 
 /// What a call's lengths prefer. Every row is right for every length.
@@ -71,8 +72,9 @@ struct RowQuestion {
   const analyse::StructureFacts& facts;
   const Problem& problem;
   const DeviceFacts& device;
-  bool any_layout = false;   ///< tensors may have any strides: no TMA, no 16-byte copies
-  bool block_lists = false;  ///< the call brings block lists or a mask map: span lists decide
+  bool any_layout = false;      ///< tensors may have any strides: no TMA, no 16-byte copies
+  bool block_lists = false;     ///< the call brings block lists or a mask map: span lists decide
+  bool device_lengths = false;  ///< the call brings a table of key lengths on the device
   LengthClass lengths = LengthClass::kLong;
 };
 

@@ -57,11 +57,14 @@ int dim_unit_of(const PortableBackwardShape& shape) {
   return 16 * std::lcm(shape.column_warps, sum_columns);
 }
 
-BackwardRow portable_backward_row(const PortableBackwardShape& shape, int copy_bytes) {
+BackwardRow portable_backward_row(const PortableBackwardShape& shape, int copy_bytes,
+                                  bool walks_lists) {
   BackwardRow row;
   row.name = fmt::format("portable_backward_w{}x{}_k{}_q{}c{}_s{}{}_c{}", shape.key_warps,
                          shape.column_warps, shape.strips, shape.query_tile, shape.chunk,
                          shape.query_stages, shape.grad_stages, copy_bytes);
+  if (walks_lists) row.name += "_lists";
+  row.walks_lists = walks_lists;
   row.family = Family::kPortable;
   row.threads = 32 * shape.key_warps * shape.column_warps;
   row.query_tile = shape.query_tile;
@@ -89,7 +92,6 @@ std::string portable_backward_rejection(const RowQuestion& question) {
   if (dtype == DType::kF64) return "serves f32, bf16 and f16, not f64";
   if (problem.key_dtype != dtype || problem.value_dtype != dtype)
     return "query, key and value must have one dtype";
-  if (question.block_lists) return "walks no block lists";
   if (problem.kv_layout != KvLayout::kDense) return "keys and values must be dense";
   return {};
 }
@@ -118,7 +120,7 @@ std::vector<BackwardCandidate> portable_backward_candidates(const RowQuestion& q
   for (const int copy_bytes : {16, is_float ? 4 : 2})
     for (const PortableBackwardShape& shape : backward_shapes_of(question.problem.query_dtype)) {
       BackwardCandidate candidate{
-          .row = portable_backward_row(shape, copy_bytes),
+          .row = portable_backward_row(shape, copy_bytes, question.block_lists),
           .rejection = family,
           .fast = question.device.capability() != kHopperCapability && copy_bytes == 16};
       if (family.empty())

@@ -43,8 +43,10 @@ std::string common_constants(const backends::EmitRequest& request, const KernelR
   return fmt::format(
       "  static constexpr int kPolynomialPeriod = {};\n"
       "  static constexpr bool kTracksMaximum = {};\n"
-      "  static constexpr bool kScalesFirst = {};\n",
-      row.polynomial_period, truth(problem.outputs.max_scores), truth(scales_first(problem)));
+      "  static constexpr bool kScalesFirst = {};\n"
+      "  static constexpr bool kWalksLists = {};\n",
+      row.polynomial_period, truth(problem.outputs.max_scores), truth(scales_first(problem)),
+      truth(row.walks_lists));
 }
 
 std::string hopper_variant(const backends::EmitRequest& request, const KernelRow& row) {
@@ -61,10 +63,12 @@ std::string hopper_variant(const backends::EmitRequest& request, const KernelRow
       "  static constexpr int kValueStages = {};\n"
       "  static constexpr bool kPingPong = {};\n"
       "  static constexpr bool kDefersCheck = {};\n"
+      "  static constexpr bool kReadsLengths = {};\n"
       "{}}};\n",
       element_tag(problem.query_dtype), problem.head_dim, problem.value_dim,
       row.consumer_warpgroups, row.kv_rows, row.query_stages, row.key_stages, row.value_stages,
-      truth(row.ping_pong), truth(row.defers_check), common_constants(request, row));
+      truth(row.ping_pong), truth(row.defers_check), truth(row.reads_lengths),
+      common_constants(request, row));
 }
 
 /// fp32 results of 16-bit inputs: what a merge of parts starts from.
@@ -85,15 +89,14 @@ std::string portable_variant(const backends::EmitRequest& request, const KernelR
       "  static constexpr int kStages = {};\n"
       "  static constexpr int kCopyBytes = {};\n"
       "  static constexpr bool kPacksGroup = {};\n"
-      "  static constexpr bool kWalksLists = {};\n"
       "  static constexpr bool kPartialOut = {};\n"
       "  static constexpr bool kTriesReference = {};\n"
       "  static constexpr bool kHoldsQuery = {};\n"
       "{}}};\n",
       element_tag(request.problem.query_dtype), row.head_tile, row.value_tile, row.warps,
       row.strips, row.kv_rows, row.key_stages, row.copy_bytes, truth(row.packs_group),
-      truth(row.walks_lists), truth(writes_partials(request.problem, row)),
-      truth(row.tries_reference), truth(row.holds_query), common_constants(request, row));
+      truth(writes_partials(request.problem, row)), truth(row.tries_reference),
+      truth(row.holds_query), common_constants(request, row));
 }
 
 /// Includes of the family, the matrix shapes it needs among them.
@@ -110,15 +113,20 @@ std::string kernel_text(const std::string& name, const KernelRow& row) {
   const bool is_hopper = row.family == Family::kHopper;
   constexpr int kRegistersOfMultiprocessor = 65536;
   const int blocks = std::max(1, kRegistersOfMultiprocessor / (row.threads * row.max_registers));
+  const bool is_extended = is_hopper && (row.walks_lists || row.reads_lengths);
   return fmt::format(
       "extern \"C\" __global__ void __launch_bounds__({}, {}) {}(\n"
       "    const __grid_constant__ tilewright::cuda::{}Params params,\n"
       "    const __grid_constant__ tilewright::cuda::EmittedMods::Bindings bindings) {{\n"
       "  tilewright::cuda::{}_forward<tilewright::cuda::EmittedVariant,\n"
-      "                               tilewright::cuda::EmittedMods>(params, bindings);\n"
+      "                               tilewright::cuda::EmittedMods>({});\n"
       "}}\n",
-      row.threads, blocks, name, is_hopper ? "Forward" : "Portable",
-      is_hopper ? "hopper" : "portable");
+      row.threads, blocks, name,
+      is_extended ? "ExtendedForward"
+      : is_hopper ? "Forward"
+                  : "Portable",
+      is_hopper ? "hopper" : "portable",
+      is_extended ? "params.forward, bindings, &params.extension" : "params, bindings");
 }
 
 void require_small_block(std::size_t bytes) {

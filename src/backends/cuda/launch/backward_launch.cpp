@@ -78,7 +78,7 @@ params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardC
   params.d_out_kind = kind_of(inputs.d_out);
   params.out_in_vectors = lies_in_vectors(inputs.out, problem.query_dtype) ? 1 : 0;
   params.d_out_in_vectors = lies_in_vectors(inputs.d_out, problem.query_dtype) ? 1 : 0;
-  params.tile_rows = site.row.query_tile;
+  params.tile_rows = static_cast<std::int32_t>(cut.tile_rows);
   params.value_dim = static_cast<std::int32_t>(problem.value_dim);
   if (!inputs.d_lse) return params;
   params.d_lse = address_of(*inputs.d_lse);
@@ -92,11 +92,12 @@ params::BackwardSchedule backward_schedule(const BackwardSite& site, const Backw
           .counters = site.counters,
           .items = static_cast<std::int32_t>(cut.items),
           .kv_tiles = static_cast<std::int32_t>(cut.kv_tiles),
-          .section_heads = section_heads({.q_tiles = cut.kv_tiles * cut.parts,
-                                          .group_heads = 1,
-                                          .heads = key_heads_of(site.launch.problem),
-                                          .multiprocessors = site.gpu.facts().multiprocessors,
-                                          .uneven = site.launch.program.has_mask_mod()}),
+          .section_heads =
+              section_heads({.q_tiles = cut.kv_tiles * cut.parts,
+                             .group_heads = 1,
+                             .heads = key_heads_of(site.launch.problem),
+                             .multiprocessors = site.gpu.facts().multiprocessors,
+                             .uneven = site.row.walks_lists || site.launch.program.has_mask_mod()}),
           .parts = static_cast<std::int32_t>(cut.parts)};
 }
 
@@ -167,7 +168,7 @@ Finish finish_query(const BackwardSite& site, const BackwardCut& cut, const Back
   finish.blocks = streams_of(problem) * cut.q_tiles;
   finish.params.tiles = static_cast<std::int32_t>(cut.q_tiles);
   finish.params.factor = static_cast<float>(problem.scale_or_default());
-  finish.params.tile_rows = site.row.query_tile;
+  finish.params.tile_rows = static_cast<std::int32_t>(cut.tile_rows);
   return finish;
 }
 

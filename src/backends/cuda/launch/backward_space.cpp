@@ -43,7 +43,8 @@ bool may_have_empty_rows(const Program& program) noexcept {
 bool copies_d_out(const BackwardSite& site) {
   const TensorView& d_out = site.launch.inputs.d_out;
   const DType element = site.launch.problem.query_dtype;
-  if (may_have_empty_rows(site.launch.program) || d_out.dtype != element) return true;
+  if (site.row.walks_lists || may_have_empty_rows(site.launch.program) || d_out.dtype != element)
+    return true;
   if (site.row.family == Family::kPortable) return !allows_copies(d_out, site.row.copy_bytes);
   return !lies_in_vectors(d_out, element) || !tensor_map_rejection(d_out, "d_out").empty();
 }
@@ -139,7 +140,7 @@ void BackwardSpace::place(DeviceAddress at) noexcept {
 
 BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
                    int multiprocessors, bool uneven) {
-  BackwardCut cut;
+  BackwardCut cut{.tile_rows = row.query_tile};
   cut.q_tiles = (problem.q_len + row.query_tile - 1) / row.query_tile;
   cut.kv_tiles = (problem.kv_len + row.key_tile - 1) / row.key_tile;
   const std::int64_t tiles = key_heads_of(problem) * cut.kv_tiles;
@@ -153,6 +154,11 @@ BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
   }
   cut.items = tiles * cut.parts;
   return cut;
+}
+
+void keep_in_blocks(BackwardCut& cut, const Problem& problem, std::int64_t block_rows) noexcept {
+  while (block_rows % cut.tile_rows != 0) --cut.tile_rows;
+  cut.q_tiles = (problem.q_len + cut.tile_rows - 1) / cut.tile_rows;
 }
 
 BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut) {

@@ -14,6 +14,7 @@ struct BackwardSite {
   bool ordered = false;     ///< additions have a fixed order
   DeviceAddress error = 0;  ///< the ErrorRecord; 0 outside checked mode
   DeviceAddress counters = 0;
+  params::SpanLists lists = {};  ///< of a row that walks them
 };
 
 /// The workspace of a call: bytes of each part, 0 for what the call does without, and where it
@@ -33,6 +34,7 @@ struct BackwardSpace {
 /// How a call is cut into tiles and items.
 struct BackwardCut {
   std::int64_t q_tiles = 0;
+  std::int64_t tile_rows = 0;  ///< of a query tile
   std::int64_t kv_tiles = 0;
   std::int64_t parts = 1;  ///< items that share the query heads of a key tile
   std::int64_t items = 0;
@@ -40,6 +42,8 @@ struct BackwardCut {
 /// uneven: items differ in length, since a mask skips tiles.
 BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
                    int multiprocessors, bool uneven);
+/// With lists: smaller query tiles, each in one block of query rows.
+void keep_in_blocks(BackwardCut& cut, const Problem& problem, std::int64_t block_rows) noexcept;
 
 /// What a call needs, by its tensors.
 BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut);

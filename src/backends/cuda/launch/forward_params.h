@@ -55,6 +55,37 @@ static_assert(offsetof(Hopper, extents) == 512);
 static_assert(offsetof(Hopper, scale_log2) == 540);
 static_assert(sizeof(Hopper) == 576);
 
+struct SpanLists {
+  DeviceAddress spans = 0;
+  DeviceAddress ranges = 0;
+  std::int32_t q_blocks = 0;
+  std::int32_t q_block_rows = 0;
+  std::int32_t batches = 0;
+  std::int32_t heads = 0;
+};
+
+struct ItemLists {
+  SpanLists spans;
+  std::int32_t query_rows = 0;
+  std::int32_t item_rows = 0;
+  std::int32_t block_tiles = 1;
+};
+
+struct KeyLengths {
+  DeviceAddress of_batch = 0;
+  std::int64_t stride = 0;
+};
+
+/// Of Hopper variants that walk lists or read lengths; the others end before `lists`.
+struct ExtendedHopper {
+  Hopper forward;
+  ItemLists lists;
+  KeyLengths lengths;
+  DeviceAddress value_maps = 0;
+};
+static_assert(offsetof(ExtendedHopper, lists) == 576);
+static_assert(sizeof(ExtendedHopper) == 704);
+
 struct TensorStrides {
   std::int64_t batch = 0;
   std::int64_t head = 0;
@@ -68,15 +99,6 @@ struct SlotStrides {
   std::int64_t head = 0;
   std::int64_t row = 0;
   std::int64_t column = 0;
-};
-
-struct SpanLists {
-  DeviceAddress spans = 0;
-  DeviceAddress ranges = 0;
-  std::int32_t q_blocks = 0;
-  std::int32_t q_block_rows = 0;
-  std::int32_t batches = 0;
-  std::int32_t heads = 0;
 };
 
 struct PortableSchedule {
@@ -110,9 +132,10 @@ struct Portable {
   std::int32_t out_in_vectors = 0;
   float scale = 1;
   float scale_log2 = 1;
+  KeyLengths lengths;
 };
 static_assert(offsetof(Portable, out_strides) == 152);
 static_assert(offsetof(Portable, schedule) == 264);
-static_assert(sizeof(Portable) == 352);
+static_assert(sizeof(Portable) == 368);
 
 }  // namespace tilewright::cuda::params

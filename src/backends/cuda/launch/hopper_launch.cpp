@@ -66,11 +66,19 @@ DeviceAddress counters_for(const LaunchSite& site) {
   return fresh;
 }
 
+params::ItemLists item_lists(const LaunchSite& site) {
+  const RowCut cut = cut_rows(site, site.launch.problem.q_len);
+  return {.spans = site.lists,
+          .query_rows = static_cast<std::int32_t>(site.launch.problem.q_len),
+          .item_rows = static_cast<std::int32_t>(cut.item_rows),
+          .block_tiles = static_cast<std::int32_t>(cut.block_tiles)};
+}
+
 Grid fill_hopper(const LaunchSite& site, params::Hopper& params) {
   const Problem& problem = site.launch.problem;
   const ForwardOutputs& outputs = site.launch.outputs;
-  const bool masked = site.launch.program.has_mask_mod();
-  const std::int64_t q_tiles = (problem.q_len + site.row.q_rows - 1) / site.row.q_rows;
+  const bool masked = site.launch.program.has_mask_mod() || site.row.walks_lists;
+  const std::int64_t q_tiles = cut_rows(site, problem.q_len).q_tiles;
   const std::int64_t items = problem.batch * problem.query_heads * q_tiles;
   encode_inputs(site, params);
   params.out = address_of(outputs.out);

@@ -1,5 +1,7 @@
 #include "backends/cuda/launch/launch_site.h"
 
+#include <algorithm>
+
 #include "tilewright/error.h"
 
 namespace tilewright::cuda {
@@ -15,6 +17,8 @@ void check_length(std::int64_t length, const char* where) {
                .got = std::to_string(length),
                .hint = "split the rows, or merge partial results over parts of the keys"});
 }
+
+std::int64_t tiles_of(std::int64_t rows, std::int64_t tile) { return (rows + tile - 1) / tile; }
 
 }  // namespace
 
@@ -32,6 +36,18 @@ std::string text_of(const Problem& problem) {
   add("E", problem.head_dim);
   add("Ev", problem.value_dim);
   return text + ", " + std::string(name(problem.query_dtype));
+}
+
+RowCut cut_rows(const LaunchSite& site, std::int64_t rows) {
+  const std::int64_t tile = site.row.q_rows;
+  if (!site.row.walks_lists)
+    return {.q_tiles = tiles_of(rows, tile), .item_rows = tile, .block_tiles = 1};
+  constexpr std::int64_t kUnitRows = 16;
+  const std::int64_t block = site.lists.q_block_rows, tiles = tiles_of(block, tile);
+  RowCut cut{.item_rows = std::min(tiles_of(tiles_of(block, tiles), kUnitRows) * kUnitRows, tile)};
+  cut.block_tiles = tiles_of(block, cut.item_rows);
+  cut.q_tiles = rows / block * cut.block_tiles + tiles_of(rows % block, cut.item_rows);
+  return cut;
 }
 
 void check_extents(const Problem& problem) {

@@ -37,6 +37,16 @@ inline std::int64_t stride_of(const TensorView& tensor, std::size_t axis) noexce
   return tensor.shape[axis] > 1 ? tensor.strides[axis] : 0;
 }
 
+/// How query rows are cut into items.
+struct RowCut {
+  std::int64_t q_tiles = 0;
+  std::int64_t item_rows = 0;
+  std::int64_t block_tiles = 1;  ///< with lists: of each block
+};
+/// Of `rows` rows a head; with lists an item lies in one of their blocks, whose items are of one
+/// size as far as units of 16 rows allow.
+RowCut cut_rows(const LaunchSite& site, std::int64_t rows);
+
 /// "B 2, Bkv 2, Hq 8, Hkv 8, Q 128, KV 128, E 64, Ev 64, bf16"
 std::string text_of(const Problem& problem);
 

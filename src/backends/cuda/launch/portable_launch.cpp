@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "backends/cuda/launch/length_launch.h"
 #include "backends/cuda/launch/merge_launch.h"
 #include "backends/cuda/launch/sections.h"
 
@@ -45,33 +46,10 @@ bool stores_in_vectors(const TensorView& out) {
   return lies_well;
 }
 
-std::int64_t tiles_of(std::int64_t rows, std::int64_t tile) { return (rows + tile - 1) / tile; }
-
-/// How query rows are cut into items.
-struct RowCut {
-  std::int64_t q_tiles = 0;
-  std::int64_t item_rows = 0;
-  std::int64_t block_tiles = 1;  ///< with lists: of each block
-};
-
-RowCut cut_rows(const LaunchSite& site, std::int64_t pack) {
-  const std::int64_t rows = site.launch.problem.q_len * pack, tile = site.row.q_rows;
-  if (!site.row.walks_lists)
-    return {.q_tiles = tiles_of(rows, tile), .item_rows = tile, .block_tiles = 1};
-  // Items of a block are of one size as far as strips of 16 rows allow.
-  constexpr std::int64_t kStripRows = 16;
-  const std::int64_t block = site.lists.q_block_rows, tiles = tiles_of(block, tile);
-  RowCut cut{.item_rows =
-                 std::min(tiles_of(tiles_of(block, tiles), kStripRows) * kStripRows, tile)};
-  cut.block_tiles = tiles_of(block, cut.item_rows);
-  cut.q_tiles = rows / block * cut.block_tiles + tiles_of(rows % block, cut.item_rows);
-  return cut;
-}
-
 params::PortableSchedule schedule_of(const LaunchSite& site) {
   const Problem& problem = site.launch.problem;
   const std::int64_t pack = site.row.packs_group ? problem.group() : 1;
-  const RowCut cut = cut_rows(site, pack);
+  const RowCut cut = cut_rows(site, problem.q_len * pack);
   const KeySplit split =
       site.row.splits_keys
           ? key_split(problem)
@@ -123,6 +101,7 @@ Grid fill_portable(const LaunchSite& site, params::Portable& params) {
   params.out_strides = output_strides(outputs.out);
   if (const TensorView* rows = statistic_of(outputs)) params.lse_strides = output_strides(*rows);
   params.lists = site.lists;
+  params.lengths = key_lengths(site);
   params.schedule = schedule_of(site);
   params.extents = {.batches = static_cast<std::int32_t>(problem.batch),
                     .query_heads = static_cast<std::int32_t>(problem.query_heads),

@@ -1,0 +1,112 @@
+#include <tuple>
+
+#include "device/cuda_graph.h"
+#include "device/device_lists.h"
+#include "device/gradient_fixture.h"
+#include "engine/calls.h"
+
+// Gradients of calls with block lists on a GPU against the reference, which reads the same lists.
+namespace tilewright::device_tests {
+namespace {
+
+EngineOptions quiet_options() {
+  EngineOptions options;
+  options.cache_dir = "none";
+  return options;
+}
+
+cases::Extents listed_extents(std::int64_t dim) {
+  cases::Extents extents = cases::square(2, 4, 330, dim);
+  extents.kv_heads = 2;
+  extents.kv_len = 421;
+  return extents;
+}
+
+/// One training step on the GPU with the same lists forward and backward.
+struct ListedStep {
+  ListedStep(Engine& engine, const Program& program, cases::TrainingStep& step,
+             const BlockLists& lists, bool deterministic)
+      : gradients(cases::gradients_for(step, program)), call(program, step, gradients) {
+    const CallOptions options{.scale = {}, .block_lists = &lists, .deterministic = deterministic};
+    engine.attention(call.program(), call.forward_inputs(), call.forward_outputs(), options);
+    report = engine.attention_backward(call.program(), call.inputs(), call.outputs(), options);
+    outside = call.download();
+  }
+  cases::Gradients gradients;
+  DeviceStep call;
+  CallReport report;
+  std::string outside;
+};
+
+class ListGradients : public GpuTest {};
+
+/// A head dim, a program, a dtype, and whether sums have a fixed order.
+class ListGradientSizes
+    : public ListGradients,
+      public ::testing::WithParamInterface<std::tuple<std::int64_t, int, DType, bool>> {};
+
+TEST_P(ListGradientSizes, MeetTheTolerance) {
+  Engine engine(quiet_options());
+  const auto [dim, which, dtype, deterministic] = GetParam();
+  const Program program = which == 0 ? Program() : cases::causal();
+  std::uint32_t seed = 70;
+  for (const auto& [q_block, kv_block] :
+       {std::pair<std::int64_t, std::int64_t>{128, 128}, {96, 64}, {37, 21}, {400, 500}}) {
+    const cases::Extents extents = listed_extents(dim);
+    const ListSpec spec{.q_block = q_block,
+                        .kv_block = kv_block,
+                        .batches = seed % 2 == 0 ? 1 : 2,
+                        .heads = seed % 3 == 0 ? 4 : 1,
+                        .full = seed % 2 == 0,
+                        .seed = ++seed};
+    const RandomLists lists(extents, spec);
+    const ListsOnDevice on_device(lists);
+    cases::TrainingStep step =
+        cases::step_of(cases::random_operands(extents, dtype, seed), seed + 1, {});
+    const ListedStep done(engine, program, step, on_device.lists, deterministic);
+    EXPECT_TRUE(done.report.kernel.ends_with("_lists")) << done.report.kernel;
+    EXPECT_EQ(done.report.deterministic, deterministic);
+    ASSERT_EQ(done.outside, "");
+    const cases::GradientReference reference =
+        cases::gradient_reference_of(program, step, {.scale = {}, .block_lists = &lists.lists});
+    EXPECT_EQ(cases::mismatch(done.gradients, reference, dtype), "")
+        << "blocks of " << q_block << " x " << kv_block;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ListGradients, ListGradientSizes,
+                         ::testing::Combine(::testing::Values(64, 128), ::testing::Values(0, 1),
+                                            ::testing::Values(DType::kBF16, DType::kF32),
+                                            ::testing::Bool()));
+
+TEST_F(ListGradients, AFixedOrderGivesTheSameBits) {
+  Engine engine(quiet_options());
+  const cases::Extents extents = listed_extents(128);
+  const RandomLists lists(extents, {.q_block = 64, .kv_block = 32, .heads = 4, .seed = 81});
+  const ListsOnDevice on_device(lists);
+  cases::TrainingStep step =
+      cases::step_of(cases::random_operands(extents, DType::kBF16, 82), 83, {});
+  const ListedStep first(engine, cases::causal(), step, on_device.lists, true);
+  for (int run = 0; run < 20; ++run) {
+    const ListedStep again(engine, cases::causal(), step, on_device.lists, true);
+    ASSERT_EQ(cases::bit_difference(first.gradients, again.gradients), "") << run;
+  }
+}
+
+TEST_F(ListGradients, ListsOnTheHostServeToo) {
+  Engine engine(quiet_options());
+  const cases::Extents extents = listed_extents(64);
+  const RandomLists lists(extents, {.seed = 91});
+  cases::TrainingStep step =
+      cases::step_of(cases::random_operands(extents, DType::kBF16, 92), 93, {});
+  const ListedStep done(engine, cases::causal(), step, lists.lists, false);
+  ASSERT_EQ(done.outside, "");
+  EXPECT_EQ(cases::mismatch(done.gradients,
+                            cases::gradient_reference_of(
+                                cases::causal(), step, {.scale = {}, .block_lists = &lists.lists}),
+                            DType::kBF16),
+            "");
+}
+
+}  // namespace
+}  // namespace tilewright::device_tests
