@@ -42,12 +42,12 @@ bool lie_on_host(const BlockLists& lists) {
 /// Kernel and, where the call brought no spans, its spans. Kernels walk lists in their own memory
 /// themselves.
 Prepared::Resolved resolved(Prepared& prepared, const CallParts& call) {
-  if (call.map == nullptr && call.lists == nullptr)
+  if (call.map == nullptr && call.lists == nullptr && call.device_map == nullptr)
     return prepared.resolve(call.program, call.problem);
   const backends::Variant variant = prepared.variant_of(call.program, call.problem);
   Prepared::Resolved made{.kernel = prepared.kernel(call.program, call.problem, variant, false),
                           .map = nullptr};
-  if (call.map == nullptr && lie_on_host(*call.lists))
+  if (call.map == nullptr && call.lists != nullptr && lie_on_host(*call.lists))
     made.map = std::make_shared<const MaskMap>(MaskMap::from_block_lists(*call.lists));
   return made;
 }
@@ -73,6 +73,7 @@ CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
                       .outputs = call.outputs,
                       .map = call.map != nullptr ? call.map : own.get(),
                       .lists = call.lists,
+                      .device_map = call.device_map,
                       .kv_lengths = call.kv_lengths,
                       .host = core.options.host,
                       .stream = call.stream});
@@ -176,6 +177,7 @@ CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardO
     if (lists) check_lists(*lists, called);
     if (options.mask_map != nullptr)
       check_map(*options.mask_map, lists.has_value(), program, called);
+    if (options.device_map != nullptr) check_device_map(options, program, called);
     if (options.kv_lengths != nullptr) check_kv_lengths(*options.kv_lengths, called);
     return run_call(*core, *prepared,
                     {.program = program,
@@ -184,6 +186,7 @@ CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardO
                      .outputs = outputs,
                      .lists = lists ? &*lists : nullptr,
                      .map = lists_map ? &*lists_map : options.mask_map,
+                     .device_map = options.device_map,
                      .kv_lengths = options.kv_lengths,
                      .stream = options.stream});
   });

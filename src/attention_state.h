@@ -17,6 +17,7 @@ struct CallParts {
   const ForwardOutputs& outputs;
   const BlockLists* lists = nullptr;
   const MaskMap* map = nullptr;  ///< spans of the lists or of the mask, where they are known
+  const DeviceMaskMap* device_map = nullptr;
   const TensorView* kv_lengths = nullptr;
   void* stream = nullptr;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilewright/c.h"
+#include "tilewright/device_mask_map.h"
 #include "tilewright/engine.h"
 #include "tilewright/mask_map.h"
 #include "tilewright/program.h"
@@ -17,4 +18,7 @@ struct tw_attention {
 };
 struct tw_mask_map {
   tilewright::MaskMap map;
+};
+struct tw_device_mask_map {
+  tilewright::DeviceMaskMap map;
 };

@@ -196,6 +196,7 @@ CallExtras::CallExtras(const tw_call_options* options) {
   options_.stream = given.stream;
   options_.deterministic = given.deterministic != 0;
   if (given.mask_map != nullptr) options_.mask_map = &given.mask_map->map;
+  if (given.device_map != nullptr) options_.device_map = &given.device_map->map;
   if (given.kv_lengths == nullptr) return;
   kv_lengths_ = view_of(*given.kv_lengths, "kv_lengths");
   options_.kv_lengths = &kv_lengths_;
@@ -210,6 +211,17 @@ MaskMapOptions options_of(const tw_mask_map_options& options) {
   result.q_base = options.q_base;
   result.kv_base = options.kv_base;
   result.q_block = or_default(options.q_block, result.q_block);
+  return result;
+}
+
+DeviceMaskMapOptions options_of(const tw_device_mask_map_options& options) {
+  DeviceMaskMapOptions result;
+  result.batch = or_default(options.batch, 1);
+  result.heads = or_default(options.heads, 1);
+  result.q_len = options.q_len;
+  result.kv_len = options.kv_len;
+  result.q_block = or_default(options.q_block, result.q_block);
+  result.spans_per_block = or_default(options.spans_per_block, result.spans_per_block);
   return result;
 }
 

@@ -46,6 +46,7 @@ BackwardOutputs outputs_of(const tw_backward_outputs& outputs);
 EngineOptions options_of(const tw_engine_options& options);
 Problem problem_of(const tw_problem& problem);
 MaskMapOptions options_of(const tw_mask_map_options& options);
+DeviceMaskMapOptions options_of(const tw_device_mask_map_options& options);
 
 /// Per-call extras with what they point to.
 class CallExtras {

@@ -194,6 +194,20 @@ void check_map(const MaskMap& map, bool has_lists, const Program& program, const
   map.require_describes(program);
 }
 
+void check_device_map(const CallOptions& options, const Program& program, const Problem& problem) {
+  if (options.block_lists != nullptr || options.mask_map != nullptr)
+    raise("a call takes block lists or one mask map", "device_map", "one of them", "several", {});
+  require_device(options.device_map->memory().device, problem.device, "device_map");
+  options.device_map->require_serves(program, problem.batch, problem.query_heads, problem.q_len,
+                                     problem.kv_len);
+}
+
+void check_map_build(const DeviceMaskMap& map, const Problem& problem) {
+  require_device(map.memory().device, problem.device, "memory");
+  map.require_serves(map.program(), problem.batch, problem.query_heads, problem.q_len,
+                     problem.kv_len);
+}
+
 void check_kv_lengths(const TensorView& lengths, const Problem& problem) {
   if (problem.device.kind == DeviceKind::kCpu)
     throw Error({.code = ErrorCode::kUnsupported,

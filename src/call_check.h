@@ -13,6 +13,11 @@ void check_call(const Program& program, const Problem& problem, const ForwardOut
 /// query's.
 void check_lists(const BlockLists& lists, const Problem& problem);
 
+/// Checks that options.device_map is of this call and the only one that says what is visited.
+void check_device_map(const CallOptions& options, const Program& program, const Problem& problem);
+/// Checks that a map can be made for calls of a problem.
+void check_map_build(const DeviceMaskMap& map, const Problem& problem);
+
 /// Checks a table of key lengths: i32 [B] on the problem's device, which is none of the host.
 void check_kv_lengths(const TensorView& lengths, const Problem& problem);
 /// Throws: backward takes none.

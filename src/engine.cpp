@@ -116,6 +116,7 @@ CallReport Engine::attention(const Program& program, const ForwardInputs& inputs
     if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
     if (options.mask_map != nullptr)
       check_map(*options.mask_map, options.block_lists != nullptr, program, problem);
+    if (options.device_map != nullptr) check_device_map(options, program, problem);
     if (options.kv_lengths != nullptr) check_kv_lengths(*options.kv_lengths, problem);
     return run_call(*state_->core, *state_->prepare(program, problem),
                     {.program = program,
@@ -124,9 +125,23 @@ CallReport Engine::attention(const Program& program, const ForwardInputs& inputs
                      .outputs = outputs,
                      .lists = options.block_lists,
                      .map = options.mask_map,
+                     .device_map = options.device_map,
                      .kv_lengths = options.kv_lengths,
                      .stream = options.stream});
   });
+}
+
+void Engine::build_mask_map(const DeviceMaskMap& map, const Problem& problem, void* stream) {
+  check_map_build(map, problem);
+  const std::shared_ptr<Prepared> structure = state_->prepare(map.program(), problem);
+  Prepared& prepared = structure->for_spans(map.program(), problem);
+  const auto kernel =
+      prepared.kernel(map.program(), problem, prepared.variant_of(map.program(), problem), false);
+  kernel->build_map({.map = map,
+                     .problem = problem,
+                     .plan = prepared.plan(),
+                     .host = state_->core->options.host,
+                     .stream = stream});
 }
 
 void Engine::check_device_errors() const {

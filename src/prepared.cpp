@@ -107,7 +107,8 @@ Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, con
       demands_(demands) {}
 
 Prepared& Prepared::serving(const CallParts& call) {
-  const bool spans = (call.lists != nullptr || call.map != nullptr) && !on_host_;
+  const bool spans =
+      (call.lists != nullptr || call.map != nullptr || call.device_map != nullptr) && !on_host_;
   Demands wanted{.block_lists = spans, .device_lengths = call.kv_lengths != nullptr};
   if (!spans) wanted.length_class = backend_->length_class(call.program.structure(), call.problem);
   Prepared& fit = sibling(call.program, call.problem, wanted, spans ? kWhySpans : "");

@@ -135,6 +135,8 @@ typedef struct tw_call_options {
   /* NULL, or forward on a device: i32 [B] there, the keys that each batch has, read when the
    * kernels run; what lies behind them may be anything. */
   const tw_tensor* kv_lengths;
+  /* NULL, or forward on a device: what tw_device_mask_map_build makes, instead of mask_map */
+  const tw_device_mask_map* device_map;
 } tw_call_options;
 
 /* tw_forward with options. On a device it enqueues and returns. */
@@ -263,6 +265,30 @@ TW_API void tw_mask_map_destroy(tw_mask_map* map);
 /* Tiles are query blocks of the map by `kv_block` key tokens (0: 128). */
 TW_API tw_status tw_mask_map_counts(const tw_mask_map* map, int64_t kv_block,
                                     tw_mask_counts* counts);
+
+/* ---- Mask maps in a device's memory, made there. ---- */
+
+typedef struct tw_device_mask_map_options {
+  size_t struct_bytes;
+  int64_t batch, heads; /* 0: 1 */
+  int64_t q_len, kv_len;
+  int64_t q_block;         /* 0: 128 */
+  int64_t spans_per_block; /* room for each query block; 0: 16 */
+} tw_device_mask_map_options;
+
+TW_API tw_status tw_device_mask_map_bytes(const tw_program* program,
+                                          const tw_device_mask_map_options* options, size_t* bytes);
+/* `memory` lies on the device at a multiple of 256 bytes, holds that many and outlives the calls
+ * that read it. Its first u32 counts the query blocks that had too little room: they end with one
+ * span over all that is left, which is right and slower. */
+TW_API tw_status tw_device_mask_map_create(const tw_program* program,
+                                           const tw_device_mask_map_options* options,
+                                           const tw_tensor* memory, tw_device_mask_map** map);
+TW_API void tw_device_mask_map_destroy(tw_device_mask_map* map);
+/* Enqueues on `stream` what makes the map, anew each time; `problem` is that of the calls to come.
+ */
+TW_API tw_status tw_device_mask_map_build(tw_engine* engine, const tw_device_mask_map* map,
+                                          const tw_problem* problem, void* stream);
 
 #ifdef __cplusplus
 }

@@ -66,6 +66,7 @@ typedef struct tw_engine tw_engine;
 typedef struct tw_program tw_program;
 typedef struct tw_attention tw_attention;
 typedef struct tw_mask_map tw_mask_map;
+typedef struct tw_device_mask_map tw_device_mask_map;
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 
 #include "tilewright/backward.h"
 #include "tilewright/block_lists.h"
+#include "tilewright/device_mask_map.h"
 #include "tilewright/problem.h"
 #include "tilewright/program.h"
 #include "tilewright/tensor.h"
@@ -114,6 +115,9 @@ struct CallOptions {
   /// numbers, captured tensors and lengths of this call; values that captured tensors hold must not
   /// have changed since.
   const MaskMap* mask_map = nullptr;
+  /// Forward on a device: the same in the device's memory; not together with block lists or a
+  /// mask_map. Made by Engine::build_mask_map, on this stream or before it.
+  const DeviceMaskMap* device_map = nullptr;
   /// Forward on a device: i32 [B] on the device of the tensors, how many keys each batch has; read
   /// when the kernels run, so that a replayed graph reads it anew. Keys and values past it are dead
   /// slots and may hold anything. Numbers outside 0 to KV count as the nearest of them.
@@ -193,6 +197,12 @@ class Engine {
   /// The gradients of such a call; see Attention::backward.
   CallReport attention_backward(const Program& program, const BackwardInputs& inputs,
                                 const BackwardOutputs& outputs, const CallOptions& options = {});
+
+  /// Enqueues on `stream` what makes `map` in its memory, anew each time, also in a replayed graph,
+  /// from captured tensors as they are then. `problem` is that of the attention calls to come; only
+  /// its batch and lengths must be the map's. Throws Error{kUnsupported} on the CPU and for dims
+  /// that no kernel with lists serves.
+  void build_mask_map(const DeviceMaskMap& map, const Problem& problem, void* stream = nullptr);
 
   /// Throws what kernels on devices have reported since the last call of this: a live subscript
   /// outside its tensor or a live division by zero, in checked mode (semantics R8, R9). Looks at

@@ -5,6 +5,7 @@
 #include "tilewright/backward.h"
 #include "tilewright/block_lists.h"
 #include "tilewright/catalogue.h"
+#include "tilewright/device_mask_map.h"
 #include "tilewright/dtype.h"
 #include "tilewright/engine.h"
 #include "tilewright/error.h"

@@ -7,6 +7,7 @@
 #include "backends/cuda/launch/capture_params.h"
 #include "backends/cuda/launch/forward_params.h"
 #include "backends/cuda/launch/length_launch.h"
+#include "backends/cuda/launch/map_launch.h"
 #include "backends/cuda/nvrtc/nvrtc_search.h"
 #include "backends/cuda/sources/kernel_sources.h"
 
@@ -63,6 +64,16 @@ std::string extended_text() {
          assertion(type, "extension.value_maps", offsetof(Params, value_maps)) +
          size_assertion("ValueMapParams", sizeof(params::ValueMaps)) +
          assertion("ValueMapParams", "kv_rows", offsetof(params::ValueMaps, kv_rows));
+}
+
+std::string map_text() {
+  using Params = params::MaskSpans;
+  const std::string type = "MaskSpanParams";
+  return "#include \"attention/mask_spans.cuh\"\n" + size_assertion(type, sizeof(Params)) +
+         assertion(type, "capacity", offsetof(Params, capacity)) +
+         assertion(type, "q_block_rows", offsetof(Params, q_block_rows)) +
+         assertion(type, "kv_rows", offsetof(Params, kv_rows)) +
+         "static_assert(tilewright::cuda::kMapKeys == 128 && tilewright::cuda::kMapWarps == 4);\n";
 }
 
 std::string portable_text() {
@@ -168,14 +179,14 @@ TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
 }
 
 std::string family_name(const ::testing::TestParamInfo<std::string>& info) {
-  constexpr std::array kNames{"Hopper",   "Extended", "Portable",
-                              "Backward", "Captures", "PortableBackward"};
+  constexpr std::array kNames{"Hopper",   "Extended",        "Map", "Portable", "Backward",
+                              "Captures", "PortableBackward"};
   return kNames.at(info.index);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, KernelStructs,
-                         ::testing::Values(hopper_text(), extended_text(), portable_text(),
-                                           backward_text(), capture_text(),
+                         ::testing::Values(hopper_text(), extended_text(), map_text(),
+                                           portable_text(), backward_text(), capture_text(),
                                            portable_backward_text()),
                          family_name);
 

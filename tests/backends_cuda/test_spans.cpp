@@ -1,5 +1,8 @@
+#include "backends/cuda/launch/length_launch.h"
 #include "backends/cuda/launch/list_launch.h"
+#include "backends/cuda/launch/map_launch.h"
 #include "backends_cuda/fake_calls.h"
+#include "tilewright/device_mask_map.h"
 #include "tilewright/mask_map.h"
 
 // Calls that bring block lists or a mask map, seen by a fake driver.
@@ -154,6 +157,75 @@ TEST_F(FakeSpans, AMaskMapTravelsAsKernelParameters) {
   EXPECT_EQ(words[14], first->full ? 1U : 0U);
   const auto params = params_of<params::ExtendedHopper>(1);
   EXPECT_EQ(params.lists.spans.spans, params.lists.spans.ranges + 3 * 16);
+}
+
+TEST_F(FakeSpans, ADeviceMapIsMadeOnTheStreamAndWalkedWhereItLies) {
+  Engine engine(options_);
+  const Call call(cases::square(1, 2, kLength, 64));
+  const DeviceMaskMapOptions sizes{
+      .q_len = kLength, .kv_len = kLength, .q_block = 128, .spans_per_block = 4};
+  const std::size_t bytes = DeviceMaskMap::bytes_for(cases::causal(), sizes);
+  EXPECT_EQ(bytes, 256 + 3 * 16 + 3 * 4 * 16U);
+  const cases::Tensor room(DType::kU8, {static_cast<std::int64_t>(bytes) + 256});
+  TensorView memory = on_device(room);
+  const auto base = (reinterpret_cast<DeviceAddress>(memory.data) + 255) / 256 * 256;
+  memory.data = reinterpret_cast<void*>(base);
+  const DeviceMaskMap map(cases::causal(), sizes, memory);
+  driver_.single_parameter = {{"_build_map", sizeof(params::MaskSpans)}};
+  int stream = 0;
+  engine.build_mask_map(map, problem_from(call.inputs, call.outputs), &stream);
+  engine.attention(cases::causal(), call.inputs, call.outputs,
+                   {.scale = {}, .device_map = &map, .stream = &stream});
+  ASSERT_EQ(driver_.launches.size(), 2U);
+  EXPECT_TRUE(driver_.launches[0].function.ends_with("_build_map"));
+  EXPECT_EQ(driver_.launches[0].stream, &stream);
+  EXPECT_EQ(driver_.launches[0].grid_x, 1U);
+  const auto made = params_of<params::MaskSpans>(0);
+  EXPECT_EQ(made.lists_cut, base);
+  EXPECT_EQ(made.lists, 3);
+  EXPECT_EQ(made.capacity, 4);
+  const auto params = params_of<params::ExtendedHopper>(1);
+  EXPECT_EQ(params.lists.spans.spans, made.spans);
+  EXPECT_EQ(params.lists.spans.ranges, base + 256);
+  EXPECT_EQ(engine.stats().compiles, 1) << "the map's kernel comes with the row's";
+}
+
+TEST_F(FakeSpans, ADeviceMapNeedsAMaskAndItsMemory) {
+  const DeviceMaskMapOptions sizes{.q_len = kLength, .kv_len = kLength};
+  const cases::Tensor few(DType::kU8, {300});
+  const auto refusal = [&](const Program& program, const TensorView& memory) {
+    return cases::error_of([&] { DeviceMaskMap(program, sizes, memory); }).parts().where;
+  };
+  EXPECT_EQ(refusal(Program(), on_device(few)), "program");
+  EXPECT_EQ(refusal(cases::causal(), few.view()), "memory");
+  EXPECT_EQ(refusal(cases::causal(), on_device(few)), "memory");
+}
+
+TEST_F(FakeSpans, KeyLengthsTravelAsAnAddressAndMakeTensorMapsOnTheDevice) {
+  driver_.single_parameter = {{"_value_maps", sizeof(params::ValueMaps)}};
+  Engine engine(options_);
+  const Call call(cases::square(2, 2, kLength, 64));
+  const cases::Tensor table(DType::kI32, {2});
+  const TensorView lengths = on_device(table);
+  const CallReport report =
+      engine.attention(Program(), call.inputs, call.outputs, {.scale = {}, .kv_lengths = &lengths});
+  EXPECT_TRUE(report.kernel.ends_with("_lengths")) << report.kernel;
+  EXPECT_FALSE(report.slow_path);
+  ASSERT_EQ(driver_.launches.size(), 2U);
+  EXPECT_EQ(driver_.launches[0].grid_x, 2U);
+  const auto made = params_of<params::ValueMaps>(0);
+  EXPECT_EQ(made.lengths.of_batch, reinterpret_cast<DeviceAddress>(lengths.data));
+  EXPECT_EQ(made.lengths.stride, 1);
+  EXPECT_EQ(made.kv_rows, kLength);
+  const auto params = params_of<params::ExtendedHopper>(1);
+  EXPECT_EQ(params.value_maps, made.maps);
+  EXPECT_EQ(params.lengths.of_batch, made.lengths.of_batch);
+  const Error error = cases::error_of([&] {
+    engine.attention(Program(), {call.query.view(), call.key.view(), call.value.view()},
+                     {.out = call.out.view(), .lse = {}, .max_scores = {}},
+                     {.scale = {}, .kv_lengths = &table.view()});
+  });
+  EXPECT_EQ(error.code(), ErrorCode::kUnsupported) << "on the host";
 }
 
 TEST_F(FakeSpans, ALongMapTravelsInLargePieces) {

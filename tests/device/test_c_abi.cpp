@@ -59,6 +59,54 @@ TEST_F(CAbi, ForwardRunsOnTheCallersStream) {
   EXPECT_EQ(cases::mismatch(results, cases::causal(), operands.inputs()), "");
 }
 
+TEST_F(CAbi, AMapThatTheDeviceMakesAndLengthsThatItReads) {
+  const std::int64_t length = 500;
+  const cases::Operands operands =
+      cases::random_operands(cases::square(2, 1, length, 64), DType::kBF16, 17);
+  const cases::Results results =
+      cases::results_for(operands.inputs(), {.out_dtype = {}, .lse = false, .max_scores = false});
+  const DeviceCall call(cases::causal(), operands, results);
+  const ForwardInputs in = call.inputs();
+  const tw_inputs inputs{c_tensor(in.query, TW_BF16), c_tensor(in.key, TW_BF16),
+                         c_tensor(in.value, TW_BF16)};
+  const tw_outputs outputs{c_tensor(call.outputs().out, TW_BF16), nullptr, nullptr};
+  tw_device_mask_map_options sizes{};
+  sizes.struct_bytes = sizeof sizes;
+  sizes.q_len = sizes.kv_len = length;
+  std::size_t bytes = 0;
+  ASSERT_EQ(tw_device_mask_map_bytes(causal_, &sizes, &bytes), TW_OK) << tw_last_error();
+  const cases::Tensor room(DType::kU8, {static_cast<std::int64_t>(bytes)});
+  const DeviceCopy memory(room);
+  const tw_tensor map_memory = c_tensor(memory.view(), TW_U8);
+  tw_device_mask_map* map = nullptr;
+  ASSERT_EQ(tw_device_mask_map_create(causal_, &sizes, &map_memory, &map), TW_OK)
+      << tw_last_error();
+  tw_problem problem{};
+  problem.struct_bytes = sizeof problem;
+  problem.batch = 2;
+  problem.q_len = problem.kv_len = length;
+  problem.head_dim = 64;
+  problem.query_dtype = problem.key_dtype = problem.value_dtype = problem.out_dtype = TW_BF16;
+  problem.device = TW_CUDA;
+  ASSERT_EQ(tw_device_mask_map_build(engine_, map, &problem, nullptr), TW_OK) << tw_last_error();
+  cases::Tensor table(DType::kI32, {2});
+  table.fill([](const Dims& at) { return at[0] == 0 ? 500.0 : 77.0; });
+  const DeviceCopy lengths(table);
+  const tw_tensor kv_lengths = c_tensor(lengths.view(), TW_I32);
+  tw_call_options options{};
+  options.struct_bytes = sizeof options;
+  options.device_map = map;
+  options.kv_lengths = &kv_lengths;
+  ASSERT_EQ(tw_forward_with(engine_, causal_, &inputs, &outputs, &options), TW_OK)
+      << tw_last_error();
+  EXPECT_EQ(call.download(), "");
+  const Capture keys("keys", table);
+  const Program within =
+      trace([keys](Index b, Index, Index q, Index kv) { return q >= kv && kv < Index(keys[b]); });
+  EXPECT_EQ(cases::mismatch(results, within, operands.inputs()), "");
+  tw_device_mask_map_destroy(map);
+}
+
 TEST_F(CAbi, TensorsOnTwoDevicesAreRefused) {
   const cases::Operands operands =
       cases::random_operands(cases::square(1, 1, 64, 64), DType::kBF16, 16);

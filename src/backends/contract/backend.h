@@ -77,9 +77,19 @@ struct Launch {
   const MaskMap* map = nullptr;  ///< null: every pair is visited (and masked by the program)
   const BlockLists* lists =
       nullptr;  ///< what the map was made from: its full spans skip mask_mod (semantics R3)
-  const TensorView* kv_lengths = nullptr;  ///< of a device: i32 [B], read when the kernel runs
+  const DeviceMaskMap* device_map = nullptr;  ///< of a device: spans in its memory
+  const TensorView* kv_lengths = nullptr;     ///< of a device: i32 [B], read when the kernel runs
   const HostServices& host;
   void* stream = nullptr;  ///< of a device; null: its default one
+};
+
+/// What makes a map in a device's memory.
+struct MapLaunch {
+  const DeviceMaskMap& map;
+  const Problem& problem;
+  const plan::Plan& plan;
+  const HostServices& host;
+  void* stream = nullptr;
 };
 
 /// One backward call, as Launch. The outputs may hold fewer gradients than the kernel's derivative
@@ -110,6 +120,9 @@ class Kernel {
   /// Runs to the end on the CPU; enqueues on a device. Returns the workspace bytes it took. Throws
   /// the run-time index errors of R8 and R9.
   virtual std::size_t launch(const Launch& launch) const = 0;
+  /// Enqueues what makes a mask map on a device; for kernels of rows that walk lists. Backends
+  /// without a device leave it: it throws Error{kUnsupported}.
+  virtual void build_map(const MapLaunch& launch) const;
   /// The same for a kernel whose request had a derivative. Backends without a backward leave it:
   /// it throws Error{kUnsupported}.
   virtual std::size_t launch_backward(const BackwardLaunch& launch) const;

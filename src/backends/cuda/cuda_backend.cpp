@@ -16,6 +16,7 @@
 #include "backends/cuda/launch/hopper_launch.h"
 #include "backends/cuda/launch/length_launch.h"
 #include "backends/cuda/launch/list_launch.h"
+#include "backends/cuda/launch/map_launch.h"
 #include "backends/cuda/launch/merge_launch.h"
 #include "backends/cuda/launch/portable_launch.h"
 #include "backends/cuda/launch/pyramid_launch.h"
@@ -67,6 +68,10 @@ std::string row_line(const DeviceFacts& device, DType dtype, std::int64_t dim) {
        candidates({.program = none, .facts = facts, .problem = problem, .device = device}))
     if (candidate.rejection.empty()) return line + candidate.row.name;
   return line + "not served";
+}
+
+bool makes_maps(const backends::EmitRequest& request, const KernelRow& row) {
+  return row.walks_lists && request.program.roots().mask.has_value();
 }
 
 std::vector<std::string> capture_names(const ir::Program& program) {
@@ -152,6 +157,7 @@ class CudaBackend final : public backends::Backend {
     if (row.splits_keys)
       source.text += merge_kernel_text(source.kernel_name, request.problem.out_dtype);
     if (row.walks_lists) source.text += list_kernels_text(source.kernel_name);
+    if (makes_maps(request, row)) source.text += map_kernel_text(source.kernel_name);
     if (row.reads_lengths) source.text += value_maps_kernel_text(source.kernel_name);
     return source_of(request, std::move(source));
   }
@@ -171,6 +177,7 @@ class CudaBackend final : public backends::Backend {
                       .shared_bytes = shared_bytes(row, request.problem),
                       .pyramids = std::move(source.pyramids),
                       .reports = request.variant.reports,
+                      .makes_maps = makes_maps(request, row),
                       .captures = capture_names(request.program)};
     auto kernel = std::make_shared<const CudaKernel>(runtime_->gpu(request.problem.device.ordinal),
                                                      binary, std::move(parts), request.program);

@@ -8,9 +8,11 @@
 #include "backends/cuda/launch/hopper_launch.h"
 #include "backends/cuda/launch/length_launch.h"
 #include "backends/cuda/launch/list_launch.h"
+#include "backends/cuda/launch/map_launch.h"
 #include "backends/cuda/launch/merge_launch.h"
 #include "backends/cuda/launch/portable_launch.h"
 #include "backends/cuda/launch/pyramid_launch.h"
+#include "base/check.h"
 #include "tilewright/error.h"
 
 namespace tilewright::cuda {
@@ -78,6 +80,7 @@ void CudaKernel::load_companions() {
   };
   if (!parts_.pyramids.empty()) find(pyramid_function_, pyramid_kernel_name(parts_.kernel_name));
   if (parts_.row.splits_keys) find(merge_function_, merge_kernel_name(parts_.kernel_name));
+  if (parts_.makes_maps) find(map_function_, map_kernel_name(parts_.kernel_name));
   if (parts_.row.reads_lengths)
     find(value_maps_function_, value_maps_kernel_name(parts_.kernel_name));
   if (parts_.row.walks_lists)
@@ -125,6 +128,44 @@ std::size_t CudaKernel::launch(const backends::Launch& launch) const {
   enqueue(site);
   if (faults_) faults_->launched(text_of(launch.problem));
   return workspace.bytes();
+}
+
+void CudaKernel::build_map(const backends::MapLaunch& launch) const {
+  TILEWRIGHT_CHECK(map_function_ != nullptr);
+  check_extents(launch.problem);
+  const ContextScope scope(gpu_->driver(), gpu_->context());
+  Workspace workspace(*gpu_, launch.host, static_cast<StreamHandle>(launch.stream));
+  const ForwardInputs inputs{};
+  const ForwardOutputs outputs{};
+  const backends::Launch call{.program = launch.map.program(),
+                              .problem = launch.problem,
+                              .plan = launch.plan,
+                              .inputs = inputs,
+                              .outputs = outputs,
+                              .host = launch.host,
+                              .stream = launch.stream};
+  const LaunchSite site{.launch = call,
+                        .row = parts_.row,
+                        .gpu = *gpu_,
+                        .workspace = workspace,
+                        .error = faults_ ? faults_->address() : 0};
+  std::vector<std::byte> block = packed_block(site);
+  enqueue_map(site, launch.map, map_function_, block.data());
+}
+
+/// The parameter block of a call, pyramids enqueued.
+std::vector<std::byte> CudaKernel::packed_block(const LaunchSite& site) const {
+  const std::vector<PyramidBinding> pyramids =
+      build_pyramids(site, pyramid_function_, parts_.pyramids);
+  std::vector<std::byte> block(block_.bytes());
+  pack(block_,
+       {.program = site.launch.program.structure(),
+        .bindings = site.launch.program.bindings(),
+        .problem = site.launch.problem,
+        .error = reinterpret_cast<void*>(site.error),
+        .pyramids = pyramids},
+       block);
+  return block;
 }
 
 Grid CudaKernel::fill_extended(const LaunchSite& site, params::ExtendedHopper& params) const {

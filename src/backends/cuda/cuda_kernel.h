@@ -20,7 +20,8 @@ struct KernelParts {
   std::string kernel_name;
   std::int64_t shared_bytes = 0;
   std::vector<PyramidRequest> pyramids;
-  bool reports = false;  ///< checked mode
+  bool reports = false;     ///< checked mode
+  bool makes_maps = false;  ///< has a kernel that makes a mask map
   std::vector<std::string> captures;
 };
 
@@ -36,10 +37,13 @@ class CudaKernel final : public ReportingKernel {
   std::size_t span_bytes(const BlockLists* lists, const MaskMap* map) const override;
   std::size_t launch(const backends::Launch& launch) const override;
 
+  void build_map(const backends::MapLaunch& launch) const override;
+
   void check_errors() const override;
 
  private:
   void enqueue(const LaunchSite& site) const;
+  std::vector<std::byte> packed_block(const LaunchSite& site) const;
   Grid fill_extended(const LaunchSite& site, params::ExtendedHopper& params) const;
   void load(const backends::Binary& binary);
   void load_companions();
@@ -54,6 +58,7 @@ class CudaKernel final : public ReportingKernel {
   FunctionHandle merge_function_ = nullptr;
   FunctionHandle value_maps_function_ = nullptr;
   ListFunctions list_functions_;
+  FunctionHandle map_function_ = nullptr;
   std::unique_ptr<FaultRecord> faults_;  ///< in checked mode
 };
 

@@ -8,6 +8,7 @@
 
 #include "analyse/block_list_shapes.h"
 #include "analyse/mask_map_state.h"
+#include "backends/cuda/launch/map_launch.h"
 
 namespace tilewright::cuda {
 
@@ -171,6 +172,7 @@ std::size_t span_workspace_bytes(const BlockLists* lists, const MaskMap* map) {
 }
 
 params::SpanLists place_spans(const LaunchSite& site, const ListFunctions& functions) {
+  if (site.launch.device_map != nullptr) return lists_of(*site.launch.device_map);
   return site.launch.map != nullptr ? upload_map(site, functions) : build_lists(site, functions);
 }
 

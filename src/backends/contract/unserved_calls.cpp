@@ -3,6 +3,15 @@
 
 namespace tilewright::backends {
 
+void Kernel::build_map(const MapLaunch& launch) const {
+  throw Error({.code = ErrorCode::kUnsupported,
+               .what = "this backend makes no mask maps in a device's memory",
+               .where = launch.plan.backend,
+               .expected = "cuda",
+               .got = launch.plan.backend + "/" + launch.plan.kernel,
+               .hint = "MaskMap::build makes one on the host"});
+}
+
 std::size_t Kernel::launch_backward(const BackwardLaunch& launch) const {
   throw Error({.code = ErrorCode::kUnsupported,
                .what = "this backend has no backward",

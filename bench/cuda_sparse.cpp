@@ -1,0 +1,294 @@
+// Forward on a GPU with masks that leave most of a long sequence out, beside the dense kernel: one
+// JSON line a problem and way of saying the mask.
+//
+//   build/bench/bench_cuda_sparse        (a machine with a GPU)
+//
+// ms is the median of repeats that are interleaved with the dense call's; a rate counts the 128 x
+// 128 tiles that hold a live pair. map_ms and map_bytes are of the map that the device makes.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/device/context_scope.h"
+#include "backends/cuda/device/gpu.h"
+#include "tilewright/engine.h"
+#include "tilewright/mask_map.h"
+
+namespace {
+
+using namespace tilewright;  // NOLINT: a program of its own
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kTile = 128, kDim = 128;
+constexpr int kRepeats = 7;
+
+/// Device memory of a program's life.
+class Memory {
+ public:
+  explicit Memory(cuda::Gpu& gpu) : gpu_(gpu) {}
+  ~Memory() {
+    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
+    for (const cuda::DeviceAddress base : all_) gpu_.driver().deallocate(base);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  TensorView tensor(DType dtype, const Dims& shape) {
+    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
+    const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * size_bytes(dtype);
+    cuda::DeviceAddress base = 0;
+    gpu_.driver().check(gpu_.driver().allocate(&base, bytes), "cuMemAlloc", "a tensor");
+    all_.push_back(base);
+    TensorView view = contiguous(reinterpret_cast<void*>(base), dtype, shape);
+    view.device = {DeviceKind::kCuda, 0};
+    return view;
+  }
+  template <class T>
+  TensorView copy(const std::vector<T>& values, DType dtype, const Dims& shape) {
+    const TensorView view = tensor(dtype, shape);
+    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
+    gpu_.driver().check(
+        gpu_.driver().copy_to_device(reinterpret_cast<cuda::DeviceAddress>(view.data),
+                                     values.data(), values.size() * sizeof(T)),
+        "cuMemcpyHtoD", "a tensor");
+    return view;
+  }
+  /// Normal values, a block of them over and over: power depends on what is multiplied.
+  TensorView random(const Dims& shape, std::uint32_t seed) {
+    std::mt19937 engine(seed);
+    std::normal_distribution<float> normal;
+    std::vector<std::uint16_t> values(static_cast<std::size_t>(element_count(shape)));
+    const std::size_t block = std::min<std::size_t>(values.size(), 1 << 20);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i >= block) {
+        values[i] = values[i - block];
+        continue;
+      }
+      const float value = normal(engine);
+      std::uint32_t bits = 0;
+      static_assert(sizeof bits == sizeof value);
+      std::copy_n(reinterpret_cast<const char*>(&value), sizeof bits,
+                  reinterpret_cast<char*>(&bits));
+      values[i] = static_cast<std::uint16_t>(bits >> 16);
+    }
+    return copy(values, DType::kBF16, shape);
+  }
+
+ private:
+  cuda::Gpu& gpu_;
+  std::vector<cuda::DeviceAddress> all_;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Median of each way's time, a repeat of all after the other.
+std::vector<double> timed(cuda::Gpu& gpu, const std::vector<std::function<void()>>& ways) {
+  const auto wait = [&] {
+    const cuda::ContextScope scope(gpu.driver(), gpu.context());
+    gpu.driver().check(gpu.driver().context_synchronize(), "cuCtxSynchronize", "a repeat");
+  };
+  std::vector<std::vector<double>> times(ways.size());
+  for (int repeat = -1; repeat < kRepeats; ++repeat)
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      wait();
+      const auto start = Clock::now();
+      ways[i]();
+      wait();
+      const std::chrono::duration<double, std::milli> spent = Clock::now() - start;
+      if (repeat >= 0) times[i].push_back(spent.count());
+    }
+  std::vector<double> medians;
+  for (std::vector<double>& all : times) medians.push_back(median(std::move(all)));
+  return medians;
+}
+
+struct CallTensors {
+  ForwardInputs inputs;
+  ForwardOutputs outputs;
+};
+
+CallTensors tensors_of(Memory& memory, std::int64_t heads, std::int64_t length) {
+  const Dims shape{1, heads, length, kDim};
+  return {{memory.random(shape, 1), memory.random(shape, 2), memory.random(shape, 3)},
+          {.out = memory.tensor(DType::kBF16, shape), .lse = {}, .max_scores = {}}};
+}
+
+double teraflops(double tiles, std::int64_t heads, double ms) {
+  return 4.0 * tiles * kTile * kTile * kDim * static_cast<double>(heads) / ms * 1e-9;
+}
+
+void print(const std::string& problem, const std::string& way, const std::string& kernel,
+           double tiles, std::int64_t heads, double ms, double dense) {
+  const double rate = teraflops(tiles, heads, ms);
+  std::printf(
+      "{\"kind\": \"cuda_sparse\", \"problem\": \"%s\", \"heads\": %lld, \"way\": \"%s\", "
+      "\"kernel\": \"%s\", \"live_tiles\": %.0f, \"ms\": %.3f, \"tflops_of_live_tiles\": %.1f, "
+      "\"of_dense_rate\": %.3f}\n",
+      problem.c_str(), static_cast<long long>(heads), way.c_str(), kernel.c_str(), tiles, ms, rate,
+      rate / dense);
+  std::fflush(stdout);
+}
+
+/// The dense call that rates are held against.
+struct Dense {
+  static constexpr std::int64_t kHeads = 16, kLength = 16384;
+  explicit Dense(Memory& memory) : at(tensors_of(memory, kHeads, kLength)) {}
+  double rate(double ms) const {
+    const double tiles = static_cast<double>(kLength) / kTile;
+    return teraflops(tiles * tiles, kHeads, ms);
+  }
+  CallTensors at;
+};
+
+void block_sparse(cuda::Gpu& gpu, Engine& engine, Memory& memory, const Dense& dense) {
+  constexpr std::int64_t kHeads = 16, kLength = 32768, kBlocks = kLength / kTile;
+  const CallTensors at = tensors_of(memory, kHeads, kLength);
+  std::mt19937 random(7);
+  std::vector<std::int32_t> counts, indices(kBlocks * kBlocks), none(kBlocks, 0);
+  std::vector<std::int32_t> all(kBlocks);
+  for (std::int32_t i = 0; i < kBlocks; ++i) all[static_cast<std::size_t>(i)] = i;
+  constexpr std::int64_t kKept = kBlocks / 10;
+  for (std::int64_t row = 0; row < kBlocks; ++row) {
+    std::shuffle(all.begin(), all.end(), random);
+    counts.push_back(kKept);
+    std::copy_n(all.begin(), kKept, indices.begin() + row * kBlocks);
+  }
+  BlockLists lists;
+  lists.q_len = lists.kv_len = kLength;
+  lists.full_kv_num_blocks = memory.copy(counts, DType::kI32, {1, 1, kBlocks});
+  lists.full_kv_indices = memory.copy(indices, DType::kI32, {1, 1, kBlocks, kBlocks});
+  lists.kv_num_blocks = memory.copy(none, DType::kI32, {1, 1, kBlocks});
+  lists.kv_indices = *lists.full_kv_indices;
+  std::string kernel;
+  const std::vector<double> ms =
+      timed(gpu, {[&] { engine.attention(Program(), dense.at.inputs, dense.at.outputs); },
+                  [&] {
+                    kernel = engine
+                                 .attention(Program(), at.inputs, at.outputs,
+                                            {.scale = {}, .block_lists = &lists})
+                                 .kernel;
+                  }});
+  print("random blocks 10 %, 32k", "block lists", kernel, static_cast<double>(kBlocks * kKept),
+        kHeads, ms[1], dense.rate(ms[0]));
+}
+
+/// Only the map, of a mask whose products would take too long.
+void map_alone(cuda::Gpu& gpu, Engine& engine, Memory& memory, const std::string& name,
+               const Program& program, std::int64_t length) {
+  const DeviceMaskMapOptions options{.q_len = length, .kv_len = length};
+  const std::size_t bytes = DeviceMaskMap::bytes_for(program, options);
+  const DeviceMaskMap made(program, options,
+                           memory.tensor(DType::kU8, {static_cast<std::int64_t>(bytes)}));
+  const CallTensors at = tensors_of(memory, 1, length);
+  const tilewright::Problem problem = problem_from(at.inputs, at.outputs);
+  const std::vector<double> ms = timed(gpu, {[&] { engine.build_mask_map(made, problem); }});
+  std::printf(
+      "{\"kind\": \"cuda_map\", \"problem\": \"%s\", \"map_ms\": %.3f, \"map_bytes\": %zu}\n",
+      name.c_str(), ms[0], bytes);
+  std::fflush(stdout);
+}
+
+/// A mask by the kernel's own search, by a map of the host and by one of the device.
+void masked(cuda::Gpu& gpu, Engine& engine, Memory& memory, const Dense& dense,
+            const std::string& name, const Program& on_host, const Program& on_device,
+            std::int64_t length) {
+  const std::int64_t heads = length > 500000 ? 2 : 8;
+  const CallTensors at = tensors_of(memory, heads, length);
+  const MaskMap map = MaskMap::build(on_host, {.q_len = length, .kv_len = length});
+  const TileCounts counts = map.count_tiles(kTile, kTile);
+  const double tiles = static_cast<double>(counts.partial + counts.full);
+  const DeviceMaskMapOptions options{.q_len = length, .kv_len = length};
+  const std::size_t bytes = DeviceMaskMap::bytes_for(on_device, options);
+  const DeviceMaskMap made(on_device, options,
+                           memory.tensor(DType::kU8, {static_cast<std::int64_t>(bytes)}));
+  const tilewright::Problem problem = problem_from(at.inputs, at.outputs);
+  std::string kernels[3];
+  const auto call = [&](int way, const CallOptions& with) {
+    kernels[way] = engine.attention(on_device, at.inputs, at.outputs, with).kernel;
+  };
+  const std::vector<double> ms =
+      timed(gpu, {[&] { engine.attention(Program(), dense.at.inputs, dense.at.outputs); },
+                  [&] { engine.build_mask_map(made, problem); }, [&] { call(0, {}); },
+                  [&] { call(1, {.scale = {}, .mask_map = &map}); },
+                  [&] { call(2, {.scale = {}, .device_map = &made}); }});
+  const char* const ways[] = {"mask alone", "map of the host", "map of the device"};
+  for (int way = 0; way < 3; ++way)
+    print(name, ways[way], kernels[way], tiles, heads, ms[static_cast<std::size_t>(way) + 2],
+          dense.rate(ms[0]));
+  std::printf(
+      "{\"kind\": \"cuda_map\", \"problem\": \"%s\", \"map_ms\": %.3f, \"map_bytes\": %zu}\n",
+      name.c_str(), ms[1], bytes);
+  std::fflush(stdout);
+}
+
+Program window() {
+  return trace(
+      [](Index, Index, Index q, Index kv) { return q >= kv && q - kv < Number("window", 1024); });
+}
+
+Program documents(const TensorView& table) {
+  const Capture document("doc", table);
+  return trace([document](Index, Index, Index q, Index kv) {
+    return Index(document[q]) == Index(document[kv]) && q >= kv;
+  });
+}
+
+/// Documents of random lengths.
+std::vector<std::int32_t> table_of(std::int64_t length, std::int64_t count) {
+  std::mt19937 random(5);
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(count) - 1);
+  for (std::int64_t& end : ends) end = static_cast<std::int64_t>(random()) % length;
+  std::sort(ends.begin(), ends.end());
+  std::vector<std::int32_t> table(static_cast<std::size_t>(length));
+  std::size_t at = 0;
+  for (std::int64_t i = 0; i < length; ++i) {
+    while (at < ends.size() && ends[at] <= i) ++at;
+    table[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(at);
+  }
+  return table;
+}
+
+void at_length(cuda::Gpu& gpu, Engine& engine, const Dense& dense, std::int64_t length,
+               std::int64_t count, const std::string& name) {
+  Memory memory(gpu);
+  masked(gpu, engine, memory, dense, "window 1024, " + name, window(), window(), length);
+  const std::vector<std::int32_t> table = table_of(length, count);
+  const TensorView host =
+      contiguous(const_cast<std::int32_t*>(table.data()), DType::kI32, {length});
+  masked(gpu, engine, memory, dense, std::to_string(count) + " documents, " + name, documents(host),
+         documents(memory.copy(table, DType::kI32, {length})), length);
+}
+
+}  // namespace
+
+int main() {
+  std::string why;
+  const auto driver = cuda::Driver::open("", why);
+  if (!driver) {
+    std::printf("{\"kind\": \"cuda_sparse\", \"skipped\": \"%s\"}\n", why.c_str());
+    return 0;
+  }
+  cuda::Gpu gpu(driver, 0);
+  Engine engine;
+  Memory memory(gpu);
+  const Dense dense(memory);
+  {
+    Memory own(gpu);
+    block_sparse(gpu, engine, own, dense);
+  }
+  at_length(gpu, engine, dense, 131072, 64, "128k");
+  at_length(gpu, engine, dense, 1048576, 1000, "1M");
+  {
+    Memory own(gpu);
+    const auto causal = trace([](Index, Index, Index q, Index kv) { return q >= kv; });
+    masked(gpu, engine, own, dense, "causal, 128k", causal, causal, 131072);
+    map_alone(gpu, engine, own, "causal, 1M", causal, 1048576);
+  }
+}
