@@ -124,15 +124,21 @@ double teraflops(double tiles, std::int64_t heads, double ms) {
   return 4.0 * tiles * kTile * kTile * kDim * static_cast<double>(heads) / ms * 1e-9;
 }
 
-void print(const std::string& problem, const std::string& way, const std::string& kernel,
-           double tiles, std::int64_t heads, double ms, double dense) {
-  const double rate = teraflops(tiles, heads, ms);
+struct Measured {
+  std::string problem, way, kernel;
+  double tiles = 0;
+  std::int64_t heads = 1;
+  double ms = 0;
+};
+
+void print(const Measured& of, double dense) {
+  const double rate = teraflops(of.tiles, of.heads, of.ms);
   std::printf(
       "{\"kind\": \"cuda_sparse\", \"problem\": \"%s\", \"heads\": %lld, \"way\": \"%s\", "
       "\"kernel\": \"%s\", \"live_tiles\": %.0f, \"ms\": %.3f, \"tflops_of_live_tiles\": %.1f, "
       "\"of_dense_rate\": %.3f}\n",
-      problem.c_str(), static_cast<long long>(heads), way.c_str(), kernel.c_str(), tiles, ms, rate,
-      rate / dense);
+      of.problem.c_str(), static_cast<long long>(of.heads), of.way.c_str(), of.kernel.c_str(),
+      of.tiles, of.ms, rate, rate / dense);
   std::fflush(stdout);
 }
 
@@ -147,7 +153,13 @@ struct Dense {
   CallTensors at;
 };
 
-void block_sparse(cuda::Gpu& gpu, Engine& engine, Memory& memory, const Dense& dense) {
+struct Bench {
+  cuda::Gpu& gpu;
+  Engine& engine;
+  const Dense& dense;
+};
+
+void block_sparse(const Bench& bench, Memory& memory) {
   constexpr std::int64_t kHeads = 16, kLength = 32768, kBlocks = kLength / kTile;
   const CallTensors at = tensors_of(memory, kHeads, kLength);
   std::mt19937 random(7);
@@ -167,28 +179,37 @@ void block_sparse(cuda::Gpu& gpu, Engine& engine, Memory& memory, const Dense& d
   lists.kv_num_blocks = memory.copy(none, DType::kI32, {1, 1, kBlocks});
   lists.kv_indices = *lists.full_kv_indices;
   std::string kernel;
-  const std::vector<double> ms =
-      timed(gpu, {[&] { engine.attention(Program(), dense.at.inputs, dense.at.outputs); },
-                  [&] {
-                    kernel = engine
-                                 .attention(Program(), at.inputs, at.outputs,
-                                            {.scale = {}, .block_lists = &lists})
-                                 .kernel;
-                  }});
-  print("random blocks 10 %, 32k", "block lists", kernel, static_cast<double>(kBlocks * kKept),
-        kHeads, ms[1], dense.rate(ms[0]));
+  const std::vector<double> ms = timed(
+      bench.gpu,
+      {[&] { bench.engine.attention(Program(), bench.dense.at.inputs, bench.dense.at.outputs); },
+       [&] {
+         kernel =
+             bench.engine
+                 .attention(Program(), at.inputs, at.outputs, {.scale = {}, .block_lists = &lists})
+                 .kernel;
+       }});
+  print({"random blocks 10 %, 32k", "block lists", kernel, static_cast<double>(kBlocks * kKept),
+         kHeads, ms[1]},
+        bench.dense.rate(ms[0]));
 }
 
+struct Mask {
+  std::string name;
+  Program on_host, on_device;
+  std::int64_t length = 0;
+};
+
 /// Only the map, of a mask whose products would take too long.
-void map_alone(cuda::Gpu& gpu, Engine& engine, Memory& memory, const std::string& name,
-               const Program& program, std::int64_t length) {
+void map_alone(const Bench& bench, Memory& memory, const Mask& mask) {
+  const auto& [name, on_host, program, length] = mask;
   const DeviceMaskMapOptions options{.q_len = length, .kv_len = length};
   const std::size_t bytes = DeviceMaskMap::bytes_for(program, options);
   const DeviceMaskMap made(program, options,
                            memory.tensor(DType::kU8, {static_cast<std::int64_t>(bytes)}));
   const CallTensors at = tensors_of(memory, 1, length);
   const tilewright::Problem problem = problem_from(at.inputs, at.outputs);
-  const std::vector<double> ms = timed(gpu, {[&] { engine.build_mask_map(made, problem); }});
+  const std::vector<double> ms =
+      timed(bench.gpu, {[&] { bench.engine.build_mask_map(made, problem); }});
   std::printf(
       "{\"kind\": \"cuda_map\", \"problem\": \"%s\", \"map_ms\": %.3f, \"map_bytes\": %zu}\n",
       name.c_str(), ms[0], bytes);
@@ -196,35 +217,35 @@ void map_alone(cuda::Gpu& gpu, Engine& engine, Memory& memory, const std::string
 }
 
 /// A mask by the kernel's own search, by a map of the host and by one of the device.
-void masked(cuda::Gpu& gpu, Engine& engine, Memory& memory, const Dense& dense,
-            const std::string& name, const Program& on_host, const Program& on_device,
-            std::int64_t length) {
+void masked(const Bench& bench, Memory& memory, const Mask& mask) {
+  const std::int64_t length = mask.length;
   const std::int64_t heads = length > 500000 ? 2 : 8;
   const CallTensors at = tensors_of(memory, heads, length);
-  const MaskMap map = MaskMap::build(on_host, {.q_len = length, .kv_len = length});
+  const MaskMap map = MaskMap::build(mask.on_host, {.q_len = length, .kv_len = length});
   const TileCounts counts = map.count_tiles(kTile, kTile);
   const double tiles = static_cast<double>(counts.partial + counts.full);
   const DeviceMaskMapOptions options{.q_len = length, .kv_len = length};
-  const std::size_t bytes = DeviceMaskMap::bytes_for(on_device, options);
-  const DeviceMaskMap made(on_device, options,
+  const std::size_t bytes = DeviceMaskMap::bytes_for(mask.on_device, options);
+  const DeviceMaskMap made(mask.on_device, options,
                            memory.tensor(DType::kU8, {static_cast<std::int64_t>(bytes)}));
   const tilewright::Problem problem = problem_from(at.inputs, at.outputs);
   std::string kernels[3];
   const auto call = [&](int way, const CallOptions& with) {
-    kernels[way] = engine.attention(on_device, at.inputs, at.outputs, with).kernel;
+    kernels[way] = bench.engine.attention(mask.on_device, at.inputs, at.outputs, with).kernel;
   };
-  const std::vector<double> ms =
-      timed(gpu, {[&] { engine.attention(Program(), dense.at.inputs, dense.at.outputs); },
-                  [&] { engine.build_mask_map(made, problem); }, [&] { call(0, {}); },
-                  [&] { call(1, {.scale = {}, .mask_map = &map}); },
-                  [&] { call(2, {.scale = {}, .device_map = &made}); }});
+  const std::vector<double> ms = timed(
+      bench.gpu,
+      {[&] { bench.engine.attention(Program(), bench.dense.at.inputs, bench.dense.at.outputs); },
+       [&] { bench.engine.build_mask_map(made, problem); }, [&] { call(0, {}); },
+       [&] { call(1, {.scale = {}, .mask_map = &map}); },
+       [&] { call(2, {.scale = {}, .device_map = &made}); }});
   const char* const ways[] = {"mask alone", "map of the host", "map of the device"};
   for (int way = 0; way < 3; ++way)
-    print(name, ways[way], kernels[way], tiles, heads, ms[static_cast<std::size_t>(way) + 2],
-          dense.rate(ms[0]));
+    print({mask.name, ways[way], kernels[way], tiles, heads, ms[static_cast<std::size_t>(way) + 2]},
+          bench.dense.rate(ms[0]));
   std::printf(
       "{\"kind\": \"cuda_map\", \"problem\": \"%s\", \"map_ms\": %.3f, \"map_bytes\": %zu}\n",
-      name.c_str(), ms[1], bytes);
+      mask.name.c_str(), ms[1], bytes);
   std::fflush(stdout);
 }
 
@@ -255,15 +276,16 @@ std::vector<std::int32_t> table_of(std::int64_t length, std::int64_t count) {
   return table;
 }
 
-void at_length(cuda::Gpu& gpu, Engine& engine, const Dense& dense, std::int64_t length,
-               std::int64_t count, const std::string& name) {
-  Memory memory(gpu);
-  masked(gpu, engine, memory, dense, "window 1024, " + name, window(), window(), length);
+void at_length(const Bench& bench, std::int64_t length, std::int64_t count,
+               const std::string& name) {
+  Memory memory(bench.gpu);
+  masked(bench, memory, {"window 1024, " + name, window(), window(), length});
   const std::vector<std::int32_t> table = table_of(length, count);
   const TensorView host =
       contiguous(const_cast<std::int32_t*>(table.data()), DType::kI32, {length});
-  masked(gpu, engine, memory, dense, std::to_string(count) + " documents, " + name, documents(host),
-         documents(memory.copy(table, DType::kI32, {length})), length);
+  masked(bench, memory,
+         {std::to_string(count) + " documents, " + name, documents(host),
+          documents(memory.copy(table, DType::kI32, {length})), length});
 }
 
 }  // namespace
@@ -279,16 +301,15 @@ int main() {
   Engine engine;
   Memory memory(gpu);
   const Dense dense(memory);
+  const Bench bench{gpu, engine, dense};
   {
     Memory own(gpu);
-    block_sparse(gpu, engine, own, dense);
+    block_sparse(bench, own);
   }
-  at_length(gpu, engine, dense, 131072, 64, "128k");
-  at_length(gpu, engine, dense, 1048576, 1000, "1M");
-  {
-    Memory own(gpu);
-    const auto causal = trace([](Index, Index, Index q, Index kv) { return q >= kv; });
-    masked(gpu, engine, own, dense, "causal, 128k", causal, causal, 131072);
-    map_alone(gpu, engine, own, "causal, 1M", causal, 1048576);
-  }
+  at_length(bench, 131072, 64, "128k");
+  at_length(bench, 1048576, 1000, "1M");
+  Memory own(gpu);
+  const Program causal = trace([](Index, Index, Index q, Index kv) { return q >= kv; });
+  masked(bench, own, {"causal, 128k", causal, causal, 131072});
+  map_alone(bench, own, {"causal, 1M", causal, causal, 1048576});
 }

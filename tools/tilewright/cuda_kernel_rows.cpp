@@ -17,6 +17,7 @@ struct Served {
   std::string name;
   bool is_hopper = false;
   bool walks_lists = false;
+  bool reads_lengths = false;
   bool is_decode = false;
   int copy_bytes = 16;
   std::int64_t head_dim = 0, value_dim = 0;  ///< the largest
@@ -25,10 +26,11 @@ struct Served {
 
 /// Tile shapes aside.
 std::string class_of(const cuda::KernelRow& row) {
-  if (row.family == cuda::Family::kHopper) return "hopper_*";
-  std::string text = "portable_*";
-  if (row.copy_bytes == 16) text += "_c16";
+  const bool is_hopper = row.family == cuda::Family::kHopper;
+  std::string text = is_hopper ? "hopper_*" : "portable_*";
+  if (!is_hopper && row.copy_bytes == 16) text += "_c16";
   if (row.walks_lists) text += "_lists";
+  if (row.reads_lengths) text += "_lengths";
   if (row.splits_keys) text += "_pack_split";
   return text;
 }
@@ -40,6 +42,7 @@ void note(std::vector<Served>& all, const cuda::KernelRow& row, const Problem& p
     all.push_back({.name = name,
                    .is_hopper = row.family == cuda::Family::kHopper,
                    .walks_lists = row.walks_lists,
+                   .reads_lengths = row.reads_lengths,
                    .is_decode = row.splits_keys,
                    .copy_bytes = row.copy_bytes,
                    .dtypes = {}});
@@ -53,7 +56,7 @@ void note(std::vector<Served>& all, const cuda::KernelRow& row, const Problem& p
 
 /// What a call may demand of a row.
 struct Demand {
-  bool any_layout = false, block_lists = false;
+  bool any_layout = false, block_lists = false, device_lengths = false;
   cuda::LengthClass lengths = cuda::LengthClass::kLong;
 };
 
@@ -67,16 +70,18 @@ void ask(std::vector<Served>& all, const Problem& problem, const Demand& demand)
                                                             .device = device,
                                                             .any_layout = demand.any_layout,
                                                             .block_lists = demand.block_lists,
+                                                            .device_lengths = demand.device_lengths,
                                                             .lengths = demand.lengths}))
     if (candidate.rejection.empty()) note(all, candidate.row, problem);
 }
 
 std::vector<Served> served_rows() {
   std::vector<Served> all;
-  for (const Demand& demand : {Demand{}, Demand{.any_layout = true}, Demand{.block_lists = true},
-                               Demand{.any_layout = true, .block_lists = true},
-                               Demand{.lengths = cuda::LengthClass::kDecode},
-                               Demand{.any_layout = true, .lengths = cuda::LengthClass::kDecode}})
+  for (const Demand& demand :
+       {Demand{}, Demand{.any_layout = true}, Demand{.block_lists = true},
+        Demand{.any_layout = true, .block_lists = true}, Demand{.device_lengths = true},
+        Demand{.lengths = cuda::LengthClass::kDecode},
+        Demand{.any_layout = true, .lengths = cuda::LengthClass::kDecode}})
     for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32})
       for (std::int64_t dim = kDimStep; dim <= kLargestDim; dim += kDimStep)
         for (const bool square : {true, false}) {
@@ -90,10 +95,10 @@ std::vector<Served> served_rows() {
 }
 
 std::string needs(const Served& row) {
-  if (row.is_hopper) return "compute capability 9.0";
-  std::string text = "compute capability 8.0";
-  if (row.copy_bytes == 16) text += ", 16-byte rows";
+  std::string text = row.is_hopper ? "compute capability 9.0" : "compute capability 8.0";
+  if (!row.is_hopper && row.copy_bytes == 16) text += ", 16-byte rows";
   if (row.walks_lists) text += "; block lists";
+  if (row.reads_lengths) text += "; key lengths on the device";
   if (row.is_decode) text += "; few query rows";
   return text;
 }
