@@ -69,7 +69,8 @@ TEST_F(CAbi, AMapThatTheDeviceMakesAndLengthsThatItReads) {
   const ForwardInputs in = call.inputs();
   const tw_inputs inputs{c_tensor(in.query, TW_BF16), c_tensor(in.key, TW_BF16),
                          c_tensor(in.value, TW_BF16)};
-  const tw_outputs outputs{c_tensor(call.outputs().out, TW_BF16), nullptr, nullptr};
+  const ForwardOutputs out = call.outputs();
+  const tw_outputs outputs{c_tensor(out.out, TW_BF16), nullptr, nullptr};
   tw_device_mask_map_options sizes{};
   sizes.struct_bytes = sizeof sizes;
   sizes.q_len = sizes.kv_len = length;
