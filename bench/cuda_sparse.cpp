@@ -3,8 +3,9 @@
 //
 //   build/bench/bench_cuda_sparse        (a machine with a GPU)
 //
-// ms is the median of repeats that are interleaved with the dense call's; a rate counts the 128 x
-// 128 tiles that hold a live pair. map_ms and map_bytes are of the map that the device makes.
+// ms is the median of repeats that are interleaved with the dense call's, each of as many calls as
+// take some 20 ms, so that neither the wait for the end nor an idle clock counts; a rate counts the
+// 128 x 128 tiles that hold a live pair. map_ms and map_bytes are of the map that the device makes.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -88,22 +89,31 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Median of each way's time, a repeat of all after the other.
-std::vector<double> timed(cuda::Gpu& gpu, const std::vector<std::function<void()>>& ways) {
+/// Milliseconds a call of `calls` of them.
+double time_of(cuda::Gpu& gpu, const std::function<void()>& way, int calls) {
   const auto wait = [&] {
     const cuda::ContextScope scope(gpu.driver(), gpu.context());
     gpu.driver().check(gpu.driver().context_synchronize(), "cuCtxSynchronize", "a repeat");
   };
+  wait();
+  const auto start = Clock::now();
+  for (int i = 0; i < calls; ++i) way();
+  wait();
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count() / calls;
+}
+
+/// Median of each way's time, a repeat of all after the other.
+std::vector<double> timed(cuda::Gpu& gpu, const std::vector<std::function<void()>>& ways) {
+  constexpr double kRepeatMs = 20;
   std::vector<std::vector<double>> times(ways.size());
-  for (int repeat = -1; repeat < kRepeats; ++repeat)
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      wait();
-      const auto start = Clock::now();
-      ways[i]();
-      wait();
-      const std::chrono::duration<double, std::milli> spent = Clock::now() - start;
-      if (repeat >= 0) times[i].push_back(spent.count());
-    }
+  std::vector<int> calls;
+  for (const auto& way : ways) {
+    time_of(gpu, way, 1);
+    calls.push_back(std::clamp(static_cast<int>(kRepeatMs / time_of(gpu, way, 1)), 1, 100));
+  }
+  for (int repeat = 0; repeat < kRepeats; ++repeat)
+    for (std::size_t i = 0; i < ways.size(); ++i)
+      times[i].push_back(time_of(gpu, ways[i], calls[i]));
   std::vector<double> medians;
   for (std::vector<double>& all : times) medians.push_back(median(std::move(all)));
   return medians;
