@@ -51,7 +51,7 @@ const std::vector<std::string>& programs() {
 }
 
 Properties hopper_properties() {
-  return {.demands = {"long", "short", "listed"},
+  return {.demands = {"long", "short"},
           .dims = {{64, 64}, {128, 128}, {256, 256}, {192, 128}, {128, 256}, {120, 72}, {8, 136}},
           .dtypes = {DType::kBF16, DType::kF16},
           .programs = programs(),
