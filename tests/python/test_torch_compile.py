@@ -135,3 +135,18 @@ def test_inductor_runs_the_same_graph():
 
     inputs = operands()
     torch.testing.assert_close(torch.compile(attend, fullgraph=True)(*inputs), attend(*inputs))
+
+
+def test_programs_are_one_line_where_compilers_write_them_down():
+    graphs = []
+
+    def keep(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    attend = lambda *t: flex_attention(*t, lambda s, b, h, i, j: s * 2 + i, mask_mod=lambda b, h, i, j: i >= j)  # noqa: E731
+    inputs = operands()
+    torch.testing.assert_close(torch.compile(attend, backend=keep, fullgraph=True)(*inputs), attend(*inputs))
+    (call,) = [n for n in graphs[0].graph.nodes if n.target is torch.ops.tilewright.forward]
+    (text,) = [x for x in (*call.args, *call.kwargs.values()) if isinstance(x, str)]
+    assert "score = " in text and "\n" not in text

@@ -194,3 +194,20 @@ def test_deterministic_gradients():
 def test_double_precision_is_refused():
     with pytest.raises(tw.UnsupportedError):
         flex_attention(*operands(dtype=torch.float64))
+
+
+def test_gradients_of_tables_whose_mods_differ_in_names_alone():
+    inputs = operands()
+    first, second = (torch.randn(4, device="cuda", requires_grad=True) for _ in range(2))
+    check(inputs, lambda s, b, h, q, kv: s * first[h], CAUSAL, (first,))
+    check(inputs, lambda s, b, h, q, kv: s * second[h], CAUSAL, (second,))
+
+
+def test_inductor_runs_the_op():
+    slopes = on_gpu(SLOPES)
+
+    def attend(q, k, v):
+        return flex_attention(q * 2, k, v, lambda s, b, h, i, j: s - slopes[h] * (i - j).abs(), mask_mod=CAUSAL).relu()
+
+    inputs = operands()
+    close(torch.compile(attend, fullgraph=True)(*inputs), attend(*inputs))

@@ -13,7 +13,7 @@ from .._handlers import HANDLERS
 from .._operands import capture
 from .._symbols import refuse_function
 from .._vectors import MAX_ENTRIES, pick
-from ._templates import BY_NAME
+from ._templates import BY_NAME, one_line
 
 
 # An extent that no row of a program can have.
@@ -114,4 +114,4 @@ def text_of_recorded(score: Any, mask: Any, kinds: Any) -> str:
         if all(len(kind) == 3 for kind in kinds):
             raise
         return ""
-    return BY_NAME + "\n" + program.text()
+    return one_line(BY_NAME + "\n" + program.text())

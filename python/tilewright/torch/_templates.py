@@ -12,6 +12,15 @@ from .. import _core
 BY_NAME = "# operands by name"
 
 
+def one_line(text: str) -> str:
+    """As an op's argument: compilers write arguments into comments of what they generate."""
+    return text.replace("\n", "\\n")
+
+
+def lines_of(text: str) -> str:
+    return text.replace("\\n", "\n")
+
+
 class Template:
     """A parsed program and which operand goes to which of its slots."""
 
@@ -49,7 +58,7 @@ _MOST_TEMPLATES = 4096
 def template_of(text: str) -> Template:
     found = _templates.get(text)
     if found is None:
-        found = Template(_core.Program.parse(text), text.startswith(BY_NAME))
+        found = Template(_core.Program.parse(lines_of(text)), text.startswith(BY_NAME))
         with _lock:
             if len(_templates) >= _MOST_TEMPLATES:
                 _templates.clear()
@@ -62,7 +71,7 @@ def text_of(program: _core.Program) -> str:
     key = (program.structure_digest, *program.capture_slots)
     text = _texts.get(key)
     if text is None:
-        text = program.template_text()
+        text = one_line(program.template_text())
         with _lock:
             if len(_texts) >= _MOST_TEMPLATES:
                 _texts.clear()

@@ -232,10 +232,12 @@ void CudaBackwardKernel::enqueue_captures(const Call& call, Workspace& workspace
       capture_cut(parts_.capturing, launch.program, launch.problem, gpu_->facts().multiprocessors);
   const DeviceAddress sums = cut.bytes != 0 ? workspace.take(cut.bytes) : 0;
   if (sums != 0) enqueue_capture_sums(call, cut, sums);
+  // The call's names: programs that differ in names alone share this kernel.
+  const std::span<const ir::CaptureSlot> slots = launch.program.structure().captures();
   for (const auto& [name, gradient] : launch.outputs.captures) {
     const CaptureCut::Target* found = nullptr;
     for (std::size_t n = 0; n < cut.targets.size(); ++n)
-      if (parts_.captures[parts_.capturing.targets[n].capture] == name) found = &cut.targets[n];
+      if (slots[parts_.capturing.targets[n].capture].name == name) found = &cut.targets[n];
     params::CaptureFinish params = capture_finish_params(gradient, found, sums);
     void* arguments[] = {&params};
     if (params.elements != 0)
