@@ -12,6 +12,7 @@ struct CaptureStream {
   i32 batch;
   i32 head;
   i32 q_begin;
+  i32 q_end;
 };
 
 /// Rows [first, first + rows) of one head of a tensor.
@@ -39,14 +40,13 @@ struct CaptureCopies {
   const Layout& layout;
   const CaptureStream& stream;
 
-  __device__ __forceinline__ void query(i32 q_end, i32 column) const {
+  __device__ __forceinline__ void query(i32 column) const {
     copy<typename Layout::QueryTile>(Layout::kQueryAt,
-                                     query_rows(params.query, params.query_strides, q_end),
+                                     query_rows(params.query, params.query_strides),
                                      {column, Variant::kHeadDim});
   }
-  __device__ __forceinline__ void d_out(i32 q_end, i32 column) const {
-    copy<typename Layout::GradTile>(Layout::kGradAt,
-                                    query_rows(params.d_out, params.d_out_strides, q_end),
+  __device__ __forceinline__ void d_out(i32 column) const {
+    copy<typename Layout::GradTile>(Layout::kGradAt, query_rows(params.d_out, params.d_out_strides),
                                     {column, Variant::kValueDim});
   }
   __device__ __forceinline__ void key(i32 begin, i32 end, i32 column) const {
@@ -61,9 +61,10 @@ struct CaptureCopies {
   }
 
  private:
-  __device__ __forceinline__ HeadRows query_rows(const void* base, const TensorStrides& strides,
-                                                 i32 q_end) const {
-    return {base, strides, stream.batch, stream.head, stream.q_begin, q_end - stream.q_begin};
+  __device__ __forceinline__ HeadRows query_rows(const void* base,
+                                                 const TensorStrides& strides) const {
+    return {base,        strides,        stream.batch,
+            stream.head, stream.q_begin, stream.q_end - stream.q_begin};
   }
   __device__ __forceinline__ HeadRows key_rows(const void* base, const TensorStrides& strides,
                                                i32 begin, i32 end) const {

@@ -62,7 +62,7 @@ struct CaptureGradients {
       const i32 end = static_cast<i32>(static_cast<i64>(streams) * (part + 1) / s.stream_parts);
       for (i32 n = static_cast<i32>(static_cast<i64>(streams) * part / s.stream_parts); n < end;
            ++n) {
-        run_stream(n, (tile - part * s.q_tiles) * kQueryTile, kv_begin, kv_end);
+        run_stream(n, (tile - part * s.q_tiles) * s.tile_rows, kv_begin, kv_end);
       }
     }
   }
@@ -70,23 +70,48 @@ struct CaptureGradients {
  private:
   __device__ __forceinline__ void run_stream(i32 number, i32 q_begin, i32 kv_begin, i32 kv_end) {
     const Extents& x = params.extents;
-    stream = {number / x.query_heads, number % x.query_heads, q_begin};
+    const i32 q_end = min(q_begin + params.schedule.tile_rows, x.query_rows);
+    stream = {number / x.query_heads, number % x.query_heads, q_begin, q_end};
     head = Mods::head(bindings, stream.batch, stream.head);
-    const i32 q_end = min(q_begin + kQueryTile, x.query_rows);
     const typename Mods::Band band = Mods::band(bindings, head, q_begin, q_end);
     bool loaded = false;
-    for (i32 begin = kv_begin; begin < kv_end; begin += kKeyTile) {
-      const i32 tile_end = min(begin + kKeyTile, kv_end);
+    if constexpr (Variant::kWalksLists) {
+      const SpanRange range = params.lists.ranges[list_number()];
+      for (i64 n = range.first; n < range.last; ++n) {
+        const KeySpan span = params.lists.spans[n];
+        run_keys(band, {max(span.kv_begin, kv_begin), min(span.kv_end, kv_end)}, span.full != 0,
+                 loaded);
+      }
+    } else {
+      run_keys(band, {kv_begin, kv_end}, !Mods::kHasMaskMod, loaded);
+    }
+  }
+
+  __device__ __forceinline__ i64 list_number() const {
+    const SpanLists& l = params.lists;
+    const i64 batch = l.batches == 1 ? 0 : stream.batch;
+    const i64 of_head = l.heads == 1 ? 0 : stream.head;
+    return (batch * l.heads + of_head) * l.q_blocks + stream.q_begin / l.q_block_rows;
+  }
+
+  /// The tiles of `keys`; `full`: every pair is live.
+  __device__ __forceinline__ void run_keys(const typename Mods::Band& band, const CaptureTile& keys,
+                                           bool full, bool& loaded) {
+    const i32 q_rows = stream.q_end - stream.q_begin;
+    for (i32 begin = keys.begin; begin < keys.end; begin += kKeyTile) {
+      const i32 end = min(begin + kKeyTile, keys.end);
       TileClass found = TileClass::kFull;
       if constexpr (Mods::kHasMaskMod) {
-        found = Mods::classify(bindings, head, band, {q_begin, q_end, begin, tile_end});
+        if (!full) {
+          found = Mods::classify(bindings, head, band, {stream.q_begin, stream.q_end, begin, end});
+        }
       }
       if (found == TileClass::kEmpty) continue;
       ptx::sync_block();
-      if (!loaded) load_rows(q_end);
+      if (!loaded) load_rows();
       loaded = true;
-      const bool cut = tile_end - begin < kKeyTile || q_end - q_begin < kQueryTile;
-      run_tile({begin, tile_end, q_end}, found == TileClass::kPartial, cut);
+      const bool cut = end - begin < kKeyTile || q_rows < kQueryTile;
+      run_tile({begin, end}, found == TileClass::kPartial, cut);
     }
   }
 
@@ -99,17 +124,19 @@ struct CaptureGradients {
   }
 
   /// What the queries bring: operands, numbers of softmax, values of the mods.
-  __device__ __forceinline__ void load_rows(i32 q_end) {
-    products().load_queries(q_end);
+  __device__ __forceinline__ void load_rows() {
+    products().load_queries();
     const i64 first = (static_cast<i64>(stream.batch) * params.extents.query_heads + stream.head) *
                       params.stream_rows;
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
       const i32 i = query_of(slot);
-      const bool exists = i < q_end;
-      minus_lse[slot] = exists ? params.minus_lse[first + i] : ptx::float_of(0xff800000u);
-      delta[slot] = exists ? params.delta[first + i] : 0.0f;
-      row[slot] = Mods::row(bindings, head, min(i, q_end - 1));
+      const bool exists = i < stream.q_end;
+      const i32 tile = i / params.row_tile;
+      const i64 at = first + tile * params.row_pitch + (i - tile * params.row_tile);
+      minus_lse[slot] = exists ? params.minus_lse[at] : ptx::float_of(0xff800000u);
+      delta[slot] = exists ? params.delta[at] : 0.0f;
+      row[slot] = Mods::row(bindings, head, min(i, stream.q_end - 1));
     }
   }
 
@@ -121,7 +148,7 @@ struct CaptureGradients {
     for (int e = 0; e < Score::kElements; ++e) {
       const int slot = Score::row_slot(e);
       const i32 j = key_of(kv_begin, e);
-      const bool exists = !cut || (j < kv_end && query_of(slot) < params.extents.query_rows);
+      const bool exists = !cut || (j < kv_end && query_of(slot) < stream.q_end);
       float p = 0.0f;
       with_site(kv_begin, kv_end, e, score.value[e], [&](const ScoreSite<Mods>& site) {
         float x = score.value[e] * params.scale_log2;
@@ -144,7 +171,7 @@ struct CaptureGradients {
   __device__ __forceinline__ void with_site(i32 kv_begin, i32 kv_end, int e, float product,
                                             const Use& use) const {
     const int slot = Score::row_slot(e);
-    const i32 i = min(query_of(slot), params.extents.query_rows - 1);
+    const i32 i = min(query_of(slot), stream.q_end - 1);
     const i32 j = min(key_of(kv_begin, e), kv_end - 1);
     const typename Mods::Column column = Mods::column(bindings, head, j);
     const typename Mods::Diagonal diagonal = Mods::diagonal(bindings, head, i - j);
@@ -255,7 +282,7 @@ struct CaptureGradients {
 
   __device__ __forceinline__ bool entry_exists(PlaceScope scope, i32 entry, i32 kv_begin,
                                                i32 kv_end) const {
-    const i32 rows = min(kQueryTile, params.extents.query_rows - stream.q_begin);
+    const i32 rows = stream.q_end - stream.q_begin;
     const i32 keys = kv_end - kv_begin;
     if (scope == PlaceScope::kRow) return entry < rows;
     if (scope == PlaceScope::kColumn) return entry < keys;

@@ -6,6 +6,7 @@
 //   kQueryTile      64 or 128
 //   kSlabColumns    0: operands lie in shared memory whole; else so many of their columns at a time
 //   kCopyBytes      as in portable_layout.cuh
+//   kWalksLists     key tiles come from span lists
 //   kOrderedPairs   pairs that may meet at an element are added in a fixed order
 #pragma once
 

@@ -26,7 +26,7 @@ struct CaptureSchedule {
   i32 q_tiles;
   i32 chunks;
   i32 chunk_keys;  ///< a multiple of the key tile
-  i32 reserved;
+  i32 tile_rows;   ///< query rows of a tile, at most kQueryTile; with lists they divide a block's
 };
 
 struct CaptureParams {
@@ -34,8 +34,9 @@ struct CaptureParams {
   const void* key;
   const void* value;
   const void* d_out;
-  const float*
-      minus_lse;       ///< [B, Hq, stream_rows], -lse log2(e); -inf for a row without live pairs
+  /// [B, Hq, stream_rows], -lse log2(e); -inf for a row without live pairs. Row i lies at
+  /// i / row_tile * row_pitch + i % row_tile: tiles of the main kernel.
+  const float* minus_lse;
   const float* delta;  ///< the same shape
   ErrorRecord* error;
   TensorStrides query_strides;
@@ -46,9 +47,12 @@ struct CaptureParams {
   CaptureSchedule schedule;
   Extents extents;
   i32 stream_rows;  ///< of minus_lse and delta, at least Q
+  i32 row_tile;
+  i32 row_pitch;
   float scale;
   float scale_log2;
   i32 reserved;
+  SpanLists lists;  ///< of variants with kWalksLists
 };
 
 }  // namespace tilewright::cuda

@@ -7,11 +7,10 @@
 
 namespace tilewright::cuda {
 
-/// Keys [begin, end) against query rows up to q_end.
+/// Keys [begin, end) against the query rows of a stream.
 struct CaptureTile {
   i32 begin;
   i32 end;
-  i32 q_end;
 };
 
 template <class Variant>
@@ -30,10 +29,10 @@ struct CaptureProducts {
   u32 warp, lane;
 
   /// What the queries bring, before the first tile of a stream.
-  __device__ __forceinline__ void load_queries(i32 q_end) const {
+  __device__ __forceinline__ void load_queries() const {
     if constexpr (!Layout::kInSlabs) {
-      copies.query(q_end, 0);
-      copies.d_out(q_end, 0);
+      copies.query(0);
+      copies.d_out(0);
     }
   }
 
@@ -45,7 +44,7 @@ struct CaptureProducts {
 #pragma unroll 1
       for (i32 column = 0; column < Variant::kHeadDim; column += Variant::kSlabColumns) {
         if (column != 0) ptx::sync_block();
-        copies.query(tile.q_end, column);
+        copies.query(column);
         copies.key(tile.begin, tile.end, column);
         arrive();
         add_product<QueryTile, KeyTile, false>(score, Layout::kQueryAt, Layout::kKeyAt);
@@ -54,7 +53,7 @@ struct CaptureProducts {
 #pragma unroll 1
       for (i32 column = 0; column < Variant::kValueDim; column += Variant::kSlabColumns) {
         ptx::sync_block();
-        copies.d_out(tile.q_end, column);
+        copies.d_out(column);
         copies.value(tile.begin, tile.end, column);
         arrive();
         add_product<GradTile, ValueTile, kIsF32>(d_probability, Layout::kGradAt, Layout::kValueAt);

@@ -13,6 +13,7 @@ struct CaptureShape {
   int query_tile = 128;
   int slab_columns = 0;  ///< 0: operands lie in shared memory whole
   int copy_bytes = 16;
+  bool walks_lists = false;       ///< key tiles come from span lists
   bool ordered_pairs = false;     ///< pairs that may meet anywhere are added in a fixed order
   std::int64_t shared_bytes = 0;  ///< CaptureLayout::kBytes
 

@@ -22,10 +22,11 @@ std::string capture_variant_text(const Problem& problem, const CaptureShape& sha
       "  static constexpr int kQueryTile = {};\n"
       "  static constexpr int kSlabColumns = {};\n"
       "  static constexpr int kCopyBytes = {};\n"
+      "  static constexpr bool kWalksLists = {};\n"
       "  static constexpr bool kOrderedPairs = {};\n"
       "}};\n",
       element_of(problem), problem.head_dim, problem.value_dim, shape.query_tile,
-      shape.slab_columns, shape.copy_bytes, shape.ordered_pairs);
+      shape.slab_columns, shape.copy_bytes, shape.walks_lists, shape.ordered_pairs);
 }
 
 std::string capture_kernels_text(const std::string& kernel, const CaptureShape& shape) {

@@ -41,9 +41,11 @@ void check_targets(const CaptureKernelPlan& plan, const Program& program) {
 
 /// Units enough for all blocks, though rows (and keys) of a mask may differ in work.
 params::CaptureSchedule schedule_for(const CaptureKernelPlan& plan, const Problem& problem,
-                                     std::int64_t blocks) {
+                                     std::int64_t blocks, std::int64_t block_rows) {
   const std::int64_t streams = problem.batch * problem.query_heads;
-  const std::int64_t q_tiles = quotient_up(problem.q_len, plan.shape.query_tile);
+  std::int64_t tile_rows = plan.shape.query_tile;
+  while (block_rows % tile_rows != 0) --tile_rows;
+  const std::int64_t q_tiles = quotient_up(problem.q_len, tile_rows);
   const std::int64_t kv_tiles = quotient_up(problem.kv_len, CaptureShape::kKeyTile);
   const std::int64_t parts = plan.has_shared() ? 1 : std::max<std::int64_t>(streams, 1);
   const std::int64_t units = std::max<std::int64_t>(parts * q_tiles, 1);
@@ -56,7 +58,8 @@ params::CaptureSchedule schedule_for(const CaptureKernelPlan& plan, const Proble
           .stream_parts = static_cast<std::int32_t>(parts),
           .q_tiles = static_cast<std::int32_t>(q_tiles),
           .chunks = static_cast<std::int32_t>(chunks),
-          .chunk_keys = static_cast<std::int32_t>(chunk_tiles * CaptureShape::kKeyTile)};
+          .chunk_keys = static_cast<std::int32_t>(chunk_tiles * CaptureShape::kKeyTile),
+          .tile_rows = static_cast<std::int32_t>(tile_rows)};
 }
 
 }  // namespace
@@ -67,7 +70,7 @@ bool CaptureKernelPlan::has_shared() const noexcept {
 }
 
 CaptureCut capture_cut(const CaptureKernelPlan& plan, const Program& program,
-                       const Problem& problem, int multiprocessors) {
+                       const Problem& problem, int multiprocessors, std::int64_t block_rows) {
   check_targets(plan, program);
   CaptureCut cut;
   std::int64_t copy_bytes = 0;
@@ -78,7 +81,7 @@ CaptureCut capture_cut(const CaptureKernelPlan& plan, const Program& program,
   }
   const std::int64_t affordable = kCopiesBudgetBytes / std::max<std::int64_t>(copy_bytes, 1);
   const std::int64_t blocks = std::clamp<std::int64_t>(affordable, 1, multiprocessors);
-  cut.schedule = schedule_for(plan, problem, blocks);
+  cut.schedule = schedule_for(plan, problem, blocks, block_rows);
   for (std::size_t n = 0; n < plan.targets.size(); ++n) {
     CaptureCut::Target& target = cut.targets[n];
     target.copies = plan.targets[n].is_shared ? 1 : cut.schedule.blocks;
@@ -114,6 +117,7 @@ params::Captures capture_params(const BackwardSite& site, const BackwardCut& cut
   params.schedule = captures.schedule;
   params.extents = extents_of(problem);
   params.stream_rows = static_cast<std::int32_t>(cut.q_tiles * site.row.query_tile);
+  params.row_tile = params.row_pitch = site.row.query_tile;
   const double scale = problem.scale_or_default();
   params.scale = static_cast<float>(scale);
   params.scale_log2 = static_cast<float>(scale * std::numbers::log2e);

@@ -31,8 +31,9 @@ struct CaptureCut {
 
 /// Throws Error{kUnsupported} for more gradients than a kernel's parameters hold, and for tensors
 /// whose elements a fixed order cannot number.
+/// @param block_rows  with span lists, query rows of a block; a tile lies in one
 CaptureCut capture_cut(const CaptureKernelPlan& plan, const Program& program,
-                       const Problem& problem, int multiprocessors);
+                       const Problem& problem, int multiprocessors, std::int64_t block_rows = 0);
 
 params::Captures capture_params(const BackwardSite& site, const BackwardCut& cut,
                                 const BackwardSpace& space, const CaptureCut& captures,
