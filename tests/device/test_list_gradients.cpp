@@ -4,6 +4,7 @@
 #include "device/device_lists.h"
 #include "device/gradient_fixture.h"
 #include "engine/calls.h"
+#include "support/entry.h"
 
 // Gradients of calls with block lists on a GPU against the reference, which reads the same lists.
 namespace tilewright::device_tests {
@@ -90,6 +91,78 @@ TEST_F(ListGradients, AFixedOrderGivesTheSameBits) {
   for (int run = 0; run < 20; ++run) {
     const ListedStep again(engine, cases::causal(), step, on_device.lists, true);
     ASSERT_EQ(cases::bit_difference(first.gradients, again.gradients), "") << run;
+  }
+}
+
+/// Captures by row, by key, by q - kv, by pair and gathered.
+Program capturing(cases::EntryContext& context) {
+  const Capture rows = context.normal("rows", DType::kF32, {330});
+  const Capture keys = context.normal("keys", DType::kBF16, {421});
+  const Capture table = context.normal("table", DType::kF32, {4, 330 + 421});
+  const Capture gathered = context.normal("gathered", DType::kF32, {4, 7});
+  return trace(
+      [=](Score s, Index, Index h, Index q, Index kv) {
+        return s * (1 + rows[q] * 0.2) + keys[kv] + table[h][q - kv + 420] +
+               gathered[h][floor_mod(q * 3 + kv * kv, 7)];
+      },
+      [](Index, Index, Index q, Index kv) { return q + 90 >= kv; });
+}
+
+/// A dtype, and whether sums have a fixed order.
+class ListCaptures : public ListGradients,
+                     public ::testing::WithParamInterface<std::tuple<DType, bool>> {};
+
+TEST_P(ListCaptures, HaveTheirGradients) {
+  Engine engine(quiet_options());
+  const auto [dtype, deterministic] = GetParam();
+  std::uint32_t seed = 100;
+  for (const auto& [q_block, kv_block] :
+       {std::pair<std::int64_t, std::int64_t>{128, 128}, {96, 64}, {37, 21}, {400, 500}}) {
+    const cases::Extents extents = listed_extents(64);
+    cases::EntryContext context(extents, seed);
+    const Program program = capturing(context);
+    const RandomLists lists(extents, {.q_block = q_block,
+                                      .kv_block = kv_block,
+                                      .heads = seed % 2 == 0 ? 4 : 1,
+                                      .full = seed % 2 == 0,
+                                      .seed = ++seed});
+    const ListsOnDevice on_device(lists);
+    cases::TrainingStep step =
+        cases::step_of(cases::random_operands(extents, dtype, seed), seed + 1, {.d_lse = true});
+    const ListedStep done(engine, program, step, on_device.lists, deterministic);
+    ASSERT_EQ(done.outside, "");
+    EXPECT_EQ(cases::mismatch(done.gradients,
+                              cases::gradient_reference_of(
+                                  program, step, {.scale = {}, .block_lists = &lists.lists}),
+                              dtype),
+              "")
+        << "blocks of " << q_block << " x " << kv_block;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ListCaptures, ListCaptures,
+                         ::testing::Combine(::testing::Values(DType::kBF16, DType::kF32),
+                                            ::testing::Bool()));
+
+TEST_F(ListGradients, AThousandRunsInAFixedOrderWithCaptures) {
+  Engine engine(quiet_options());
+  const cases::Extents extents = listed_extents(64);
+  cases::EntryContext context(extents, 110);
+  const Program program = capturing(context);
+  const RandomLists lists(extents, {.q_block = 64, .kv_block = 32, .heads = 4, .seed = 111});
+  const ListsOnDevice on_device(lists);
+  cases::TrainingStep step =
+      cases::step_of(cases::random_operands(extents, DType::kBF16, 112), 113, {.d_lse = true});
+  const ListedStep first(engine, program, step, on_device.lists, true);
+  const ListedStep again(engine, program, step, on_device.lists, true);
+  const CallOptions options{.block_lists = &on_device.lists, .deterministic = true};
+  for (int round = 0; round < 1000; ++round) {
+    engine.attention_backward(again.call.program(), again.call.inputs(), again.call.outputs(),
+                              options);
+    if (round % 50 != 49) continue;
+    ASSERT_EQ(again.call.download(), "");
+    ASSERT_EQ(cases::bit_difference(first.gradients, again.gradients), "") << round;
+    again.call.poison();
   }
 }
 

@@ -54,6 +54,7 @@ CaptureShape capture_shape(const BackwardRow& row, const Problem& problem,
   CaptureShape shape;
   shape.query_tile = most_dim(problem) <= 128 ? 128 : 64;
   shape.ordered_pairs = ordered_pairs;
+  shape.walks_lists = row.walks_lists;
   shape.copy_bytes = row.family == Family::kHopper ? 16 : row.copy_bytes;
   shape.shared_bytes = shared_bytes_of(shape, problem);
   const bool lie_whole = problem.query_dtype != DType::kF32 && shape.copy_bytes == 16 &&

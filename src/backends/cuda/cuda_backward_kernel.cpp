@@ -228,8 +228,8 @@ std::vector<std::byte> CudaBackwardKernel::block_of(const Call& call) const {
 void CudaBackwardKernel::enqueue_captures(const Call& call, Workspace& workspace) const {
   const backends::BackwardLaunch& launch = call.site.launch;
   if (launch.outputs.captures.empty()) return;
-  const CaptureCut cut =
-      capture_cut(parts_.capturing, launch.program, launch.problem, gpu_->facts().multiprocessors);
+  const CaptureCut cut = capture_cut(parts_.capturing, launch.program, launch.problem,
+                                     gpu_->facts().multiprocessors, call.site.lists.q_block_rows);
   const DeviceAddress sums = cut.bytes != 0 ? workspace.take(cut.bytes) : 0;
   if (sums != 0) enqueue_capture_sums(call, cut, sums);
   // The call's names: programs that differ in names alone share this kernel.

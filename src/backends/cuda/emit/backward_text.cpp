@@ -186,17 +186,6 @@ FinishText hopper_finish(const std::string& name, const Problem& problem, const 
   return text;
 }
 
-/// The kernel of captured gradients walks no lists.
-void check_captures(const BackwardRow& row) {
-  if (!row.walks_lists) return;
-  throw Error({.code = ErrorCode::kUnsupported,
-               .what = "gradients of captured tensors are not served with block lists on CUDA",
-               .where = row.name,
-               .expected = "no block lists, or no captured gradients",
-               .got = "both",
-               .hint = "write the blocks into mask_mod, or leave the captured gradients out"});
-}
-
 }  // namespace
 
 BackwardSource emit_backward(const backends::EmitRequest& request, const BackwardRow& row) {
@@ -206,7 +195,6 @@ BackwardSource emit_backward(const backends::EmitRequest& request, const Backwar
   source.kernel_name = kernel_name(request, row, mods);
   const std::string& name = source.kernel_name;
   const bool has_captures = !mods.captures.loads.empty();
-  if (has_captures) check_captures(row);
   source.capture_shape =
       capture_shape(row, request.problem, request.variant.ordered && mods.captures.has_gathers());
   const FinishText finish =

@@ -117,7 +117,9 @@ params::Captures capture_params(const BackwardSite& site, const BackwardCut& cut
   params.schedule = captures.schedule;
   params.extents = extents_of(problem);
   params.stream_rows = static_cast<std::int32_t>(cut.q_tiles * site.row.query_tile);
-  params.row_tile = params.row_pitch = site.row.query_tile;
+  params.row_tile = static_cast<std::int32_t>(cut.tile_rows);
+  params.row_pitch = site.row.query_tile;
+  params.lists = site.lists;
   const double scale = problem.scale_or_default();
   params.scale = static_cast<float>(scale);
   params.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
