@@ -59,6 +59,17 @@ Properties hopper_properties() {
           .architectures = {90}};
 }
 
+/// Rows that take their tiles from span lists.
+Properties listed_properties() {
+  return {
+      .demands = {"listed"},
+      .dims = {{64, 64}, {128, 128}, {256, 256}, {192, 128}},
+      .dtypes = {DType::kBF16, DType::kF16},
+      .programs = {"identity", "causal", "document_causal", "natten_2d", "alibi", "relative_table"},
+      .options = {"-", "max", "wide"},
+      .architectures = {90}};
+}
+
 Properties portable_properties() {
   return {.demands = {"portable", "any_layout", "lists", "decode"},
           .dims = {{64, 64}, {128, 128}, {256, 256}, {512, 512}, {40, 24}, {128, 320}, {80, 96}},
@@ -73,7 +84,8 @@ using Chooser = std::vector<cases::Choice> (*)(const std::vector<std::size_t>&);
 std::vector<VariantLine> lines_of(Chooser choose) {
   std::vector<VariantLine> lines;
   std::set<std::string> seen;
-  for (const Properties& properties : {hopper_properties(), portable_properties()})
+  for (const Properties& properties :
+       {hopper_properties(), listed_properties(), portable_properties()})
     for (const cases::Choice& choice : choose(properties.sizes())) {
       const VariantLine line = properties.line(choice);
       if (is_served(line) && seen.insert(line.text()).second) lines.push_back(line);
