@@ -156,6 +156,7 @@ EngineOptions options_of(const tw_engine_options& options) {
   result.record_dir = text_of(options.record_dir);
   result.checked = options.checked != 0;
   result.deterministic = options.deterministic != 0;
+  result.fast_functions = options.fast_functions != 0;
   result.nvrtc = text_of(options.nvrtc);
   result.cuda_driver = text_of(options.cuda_driver);
   result.kernel_dir = text_of(options.kernel_dir);

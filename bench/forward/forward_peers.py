@@ -2,7 +2,8 @@
 """Forward attention on one Hopper GPU: ours beside cuDNN, FlashAttention 2 and 4, FlexAttention on Triton and on its FLASH
 backend, and eager attention, interleaved in one process a problem.
 
-usage: forward_peers.py --library build/lib/libtilewright.so --json FILE [--tables square,mods,all] [--peers a,b] [--workers N]
+usage: forward_peers.py --library build/lib/libtilewright.so --json FILE [--tables square,mods,fp16,heads] [--peers a,b]
+       [--workers N]
 
 Rows of FILE: problem, implementation, median and quartiles in ms, TFLOP/s on exact live pairs, ratio to the best peer, largest
 difference from the first peer's answer, machine, versions, command. Kernels are compiled by several worker processes at once;
@@ -32,12 +33,17 @@ class Engine(c_abi.Engine):
 
 
 def shapes(tables):
-    square = [Shape(v, e, e, rows) for rows in (8192, 1024, 4096, 16384) for e in (64, 128, 256) for v in ("full", "causal")]
-    square.append(Shape("causal", 192, 128, 8192))
-    mods = [Shape(v, e, e, 8192) for e in (128, 64) for v in
-            ("window", "prefix", "documents", "alibi", "softcap", "relative")]
-    mods += [Shape(v, 256, 256, 8192) for v in ("window", "documents", "alibi")]
-    return (mods if tables in ("mods", "all") else []) + (square if tables in ("square", "all") else [])
+    """The first problems of a list are the ones that a run that is cut short should have."""
+    variants = ("window", "prefix", "documents", "alibi", "softcap", "relative")
+    all_of_them = {
+        "mods": [Shape(v, e, e, 8192) for e in (128, 64, 256) for v in variants],
+        "square": [Shape(v, e, e, rows) for rows in (8192, 1024, 4096, 16384) for e in (64, 128, 256) for v in ("full", "causal")]
+        + [Shape("causal", 192, 128, 8192)],
+        "fp16": [Shape(v, 128, 128, 8192, "float16") for v in ("full", "causal", *variants)],
+        "heads": [Shape(v, 128, 128, 8192, kv_heads=heads) for heads in (4, 1) for v in ("causal", "documents")],
+    }
+    wanted = all_of_them if tables == "all" else tables.split(",")
+    return [shape for table in wanted for shape in all_of_them[table]]
 
 
 def wanted_peers(shape, names):
@@ -52,11 +58,12 @@ def wanted_peers(shape, names):
     return kept
 
 
-def measure(engine, shape, names, lock):
+def measure(engines, shape, names, lock):
     problem = Problem(shape)
     with torch.no_grad():
         peers = attention_peers.peers(problem, wanted_peers(shape, names))
-        calls, reasons = interleaved.prepared({"tilewright": lambda: attention_peers.ours(engine, problem)} | peers)
+        mine = {name: lambda engine=engine: attention_peers.ours(engine, problem) for name, engine in engines.items()}
+        calls, reasons = interleaved.prepared(mine | peers)
         for name, why in reasons.items():
             print(f"  {shape}: no {name}: {why}", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -64,12 +71,14 @@ def measure(engine, shape, names, lock):
         # Each writes a tensor of its own only if it is copied: some return the one they wrote before.
         answers = {name: call().float() for name, call in calls.items()}
         fcntl.flock(lock, fcntl.LOCK_UN)
-    first_peer = next((name for name in answers if name != "tilewright"), "tilewright")
-    best = max((problem.flops() / times[name][0] for name in times if name != "tilewright"), default=0)
+    others = [name for name in times if name not in engines]
+    first_peer = next(iter(others), "tilewright")
+    best = max((problem.flops() / times[name][0] for name in others), default=0)
     for name, (median, low, high) in times.items():
         rate = problem.flops() / median
         yield dict(kind="forward", variant=shape.variant, e=shape.e, ev=shape.ev, b=shape.batches, h=shape.heads,
-                   rows=shape.rows, impl=name, ms=round(median, 5), ms_q1=round(low, 5), ms_q3=round(high, 5),
+                   kv_heads=shape.key_heads, dtype=shape.dtype, rows=shape.rows, impl=name, ms=round(median, 5),
+                   ms_q1=round(low, 5), ms_q3=round(high, 5),
                    tflops=round(rate / 1e9, 1), over_best_peer=round(rate / best, 3) if best else None,
                    max_difference=float((answers[name] - answers[first_peer]).abs().max()))
 
@@ -80,12 +89,15 @@ def work(arguments):
     with open(arguments.json + ".lock", "w") as lock, open(arguments.json, "a") as record:
         for shape in shapes(arguments.tables)[index::count]:
             # An engine's first call of a program picks the row for short or for long lengths.
-            engine = Engine(arguments.library)
-            for line in measure(engine, shape, arguments.peers.split(","), lock):
+            engines = {"tilewright": Engine(arguments.library)}
+            if shape.variant == "softcap":
+                engines["tilewright-fast"] = Engine(arguments.library, fast_functions=1)
+            for line in measure(engines, shape, arguments.peers.split(","), lock):
                 record.write(json.dumps(line | context) + "\n")
                 record.flush()
-                print(f"{line['variant']:9s} {line['e']}/{line['ev']} {line['rows']:6d} {line['impl']:18s} {line['ms']:9.4f} ms "
-                      f"{line['tflops']:7.1f} TF x{line['over_best_peer'] or 0:.3f} diff {line['max_difference']:.4f}", flush=True)
+                problem = f"{line['variant']:9s} {line['e']}/{line['ev']} {line['dtype']:8s} kv{line['kv_heads']:<2d} {line['rows']:6d}"
+                print(f"{problem} {line['impl']:18s} {line['ms']:9.4f} ms {line['tflops']:7.1f} TF "
+                      f"x{line['over_best_peer'] or 0:.3f} diff {line['max_difference']:.4f}", flush=True)
 
 
 def main():

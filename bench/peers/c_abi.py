@@ -45,6 +45,18 @@ class CallOptions(c.Structure):
     _fields_ = [("struct_bytes", c.c_size_t), ("scale", c.POINTER(c.c_double)), ("stream", c.c_void_p), ("deterministic", c.c_int32)]
 
 
+class EngineOptions(c.Structure):
+    """tw_engine_options; what is not named here stays 0."""
+
+    _fields_ = [("struct_bytes", c.c_size_t), ("compile_policy", c.c_int), ("threads", c.c_int32), ("require_fast", c.c_int32)]
+    _fields_ += [(name, c.c_char_p) for name in ("backend", "cpu_isa", "cache_dir", "record_dir")]
+    _fields_ += [(name, c.c_void_p) for name in ("user", "log", "allocate", "deallocate", "parallel_for")]
+    _fields_ += [(name, c.c_void_p) for name in ("allocate_device", "deallocate_device")]
+    _fields_ += [("checked", c.c_int32)]
+    _fields_ += [(name, c.c_char_p) for name in ("nvrtc", "cuda_driver", "kernel_dir")]
+    _fields_ += [("deterministic", c.c_int32), ("fast_functions", c.c_int32)]
+
+
 def tensor(array):
     """A descriptor of a torch tensor; the tensor must outlive it."""
     rank = array.dim()
@@ -58,11 +70,12 @@ def tensor(array):
 class Engine:
     """One engine; forward() runs a text program on torch tensors."""
 
-    def __init__(self, library_path):
+    def __init__(self, library_path, **options):
         self.library = c.CDLL(library_path)
         self.library.tw_last_error.restype = c.c_char_p
         self.engine = c.c_void_p()
-        self.check(self.library.tw_engine_create(None, c.byref(self.engine)))
+        given = EngineOptions(struct_bytes=c.sizeof(EngineOptions), **options)
+        self.check(self.library.tw_engine_create(c.byref(given), c.byref(self.engine)))
 
     def check(self, status):
         if status != 0:

@@ -67,6 +67,7 @@ typedef struct tw_engine_options {
   const char* cuda_driver; /* NULL: libcuda.so.1 */
   const char* kernel_dir;  /* NULL: the kernel sources inside the library */
   int32_t deterministic;   /* not 0: gradients on devices are added up in a fixed order */
+  int32_t fast_functions;  /* not 0: device kernels take tanh and sigmoid in their fast form */
 } tw_engine_options;
 
 /* `options` may be NULL. */

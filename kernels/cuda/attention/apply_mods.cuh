@@ -38,18 +38,36 @@ struct ModsOfItem {
 /// belongs to slot 1 in column group g and to slot 0 in group g - 1.
 template <class Mods, int kColumns>
 struct DiagonalValues {
-  typename Mods::Diagonal value[kColumns / 4 + 2];
+  static constexpr int kCount = kColumns / 4 + 2;
+  typename Mods::Diagonal value[kCount];
 
   __device__ __forceinline__ void load(const typename Mods::Bindings& bindings,
                                        const ModsOfItem<Mods>& item, FragmentLane lane,
                                        i32 kv_begin) {
     if constexpr (Mods::kHasScoreMod) {
       const i32 first = item.first_row + 8 - kv_begin - lane.first_column;
+      if (load_run(bindings, item, first)) return;
 #pragma unroll
-      for (int k = 0; k < kColumns / 4 + 2; ++k) {
-        value[k] = Mods::diagonal(bindings, item.head, first - k / 2 * 8 - k % 2);
+      for (int k = 0; k < kCount; ++k) {
+        value[k] = Mods::diagonal(bindings, item.head, first - back(k));
       }
     }
+  }
+
+  static constexpr __device__ int back(int k) { return k / 2 * 8 + k % 2; }
+
+  /// Where the values lie side by side for the whole warp: a load each, without an address.
+  __device__ __forceinline__ bool load_run(const typename Mods::Bindings& bindings,
+                                           const ModsOfItem<Mods>& item, i32 first) {
+    if constexpr (Mods::kDiagonalsRun) {
+      typename Mods::DiagonalRun run;
+      if (!ptx::any(!Mods::diagonal_run(bindings, item.head, first, back(kCount - 1), run))) {
+#pragma unroll
+        for (int k = 0; k < kCount; ++k) value[k] = Mods::diagonal_in(run, back(k));
+        return true;
+      }
+    }
+    return false;
   }
 
   /// Of element e of an accumulator.
@@ -139,11 +157,12 @@ struct WarpColumns {
   }
 };
 
-/// The dead pairs of a partial tile. Keys outside the intervals of a row, where the mask has them;
-/// the end of the keys is an interval too, and the only one where the mask is not asked.
+/// Which pairs of a partial tile are kept. Keys outside the intervals of a row, where the mask has
+/// them, are not; the end of the keys is an interval too, and the only one where the mask is not
+/// asked.
 template <class Mods, int kColumns>
-struct DeadPairs {
-  using Score = Accumulator<kColumns>;
+struct KeptPairs {
+  using Keep = KeepWords<kColumns>;
   static constexpr bool kHasSorted = Mods::kSortedRuns > 0;
   static constexpr bool kHasIntervals = Mods::kRowIntervals > 0 || kHasSorted;
   static constexpr bool kHasPairs =
@@ -157,33 +176,21 @@ struct DeadPairs {
   i32 kv_end;
   bool by_mask;
 
-  /// score := -inf there; whatever stood in its place is dropped.
-  __device__ __forceinline__ void drop(Score& score) const {
-    const float dead = ptx::float_of(0xff800000u);
-    Keep live[kRowsPerThread];
+  /// `live`: no bits set before.
+  __device__ __forceinline__ void find(Keep (&live)[kRowsPerThread]) const {
     const bool hold = kHasIntervals && by_mask && intervals_hold();
     if constexpr (kHasIntervals) {
       if (hold) by_intervals(live);
     }
-    if (!hold) {
-      const bool asks = kHasPairs && by_mask;
-      if constexpr (kHasPairs) {
-        if (asks) by_pairs(live);
-      }
-      end_of_keys(live, asks);
+    if (hold) return;
+    const bool asks = kHasPairs && by_mask;
+    if constexpr (kHasPairs) {
+      if (asks) by_pairs(live);
     }
-#pragma unroll
-    for (int slot = 0; slot < kRowsPerThread; ++slot) {
-#pragma unroll
-      for (int e = 2 * slot; e < Score::kElements; e += e % 2 == 0 ? 1 : 3) {
-        score.value[e] = live[slot].keeps(Score::order_in_row(e)) ? score.value[e] : dead;
-      }
-    }
+    end_of_keys(live, asks);
   }
 
  private:
-  using Keep = KeepWords<kColumns>;
-
   /// For the whole warp.
   __device__ __forceinline__ bool intervals_hold() const {
     if constexpr (!kHasPairs) return true;

@@ -96,7 +96,7 @@ struct ForwardConsumer {
   /// The scores and probabilities of a tile with nothing beside them.
   __device__ __forceinline__ void do_alone(TileNote tile, bool again) {
     if (again) alarm.reset();
-    softmax.load_tile(tile);
+    softmax.load_any_tile(tile);
     issue_scores(again ? key_at.previous() : key_at.stage,
                  again ? held_query(tile) : query_at.stage);
     products.await_all_scores();
@@ -119,10 +119,14 @@ struct ForwardConsumer {
   __device__ __forceinline__ bool plain_steps(TileNote& tile, TileNote& next) {
     while ((next.flags & kNotPlain) == 0) {
       await_turn();
-      if (kDefersCheck && alarm.raised()) return true;
       issue_scores(key_at.stage, query_at.stage);
-      issue_product(tile);
+      // Asked under scores that were issued already: the tensor cores would wait for the answer.
+      if (kDefersCheck && alarm.raised()) {
+        products.await_all_scores();
+        return true;
+      }
       softmax.load_tile(next);
+      issue_product(tile);
       await_scores(next);
       softmax.add_tile_sum();
       float factor[kRowsPerThread];
@@ -140,10 +144,10 @@ struct ForwardConsumer {
     return false;
   }
 
-  /// A step that may cross items, mask or store, with the turn; looks for the maximum of `next`.
+  /// A step that may cross items, mask or store, with the turn; looks for the maximum of `next`. The
+  /// tensor cores work on the scores between the two products: what needs no scores is done there.
   __device__ __forceinline__ void any_step(TileNote tile, TileNote next) {
     issue_scores(key_at.stage, query_at.stage);
-    issue_product(tile);
     softmax.add_tile_sum();
     FinishedRows rows{};
     const u32 held_stage = query_at.previous();
@@ -151,13 +155,14 @@ struct ForwardConsumer {
       rows = finish_rows(softmax.rows);
       softmax.start_item(layout.item(next.item_slot()), row_in_item());
     }
-    softmax.load_tile(next);
+    softmax.load_any_tile(next);
+    issue_product(tile);
     await_scores(next);
     float factor[kRowsPerThread];
     const bool rescales = softmax.to_probabilities(products.score, next, factor);
-    // Nobody needs the answer: the vote keeps the exponentials in front of the wait for the product
+    // Nobody needs the answer: asking keeps the exponentials in front of the wait for the product
     // that runs beside them.
-    ptx::sync_any(alarm.together, !softmax.rows.in_range(softmax.tile_sum));
+    if (!softmax.warp_in_range()) alarm.stay_silent();
     finish_value();
     if (rescales && !tile.last()) products.rescale(factor);
     end_step(next);

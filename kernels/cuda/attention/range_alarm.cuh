@@ -22,6 +22,10 @@ struct RangeAlarm {
   __device__ __forceinline__ void raise() const {
     if (ptx::thread_in_block() % 32 == 0) ptx::store_shared_u32(words + 4 * (side ^ 1), 1);
   }
+  /// Writes what is there: the word that this step read has not been raised.
+  __device__ __forceinline__ void stay_silent() const {
+    if (ptx::thread_in_block() % 32 == 0) ptx::store_shared_u32(words + 4 * side, 0);
+  }
   /// Called by the whole warpgroup once all of it has seen the alarm.
   __device__ __forceinline__ void reset() const {
     ptx::sync(together);

@@ -22,19 +22,30 @@ struct TileSoftmax {
   float tile_sum[kRowsPerThread];  ///< of the latest tile, not yet in `rows`
   ModsOfItem<Mods> item;
   DiagonalValues<Mods, kKeyTile> diagonals;
-  SortedRuns<Mods, kKeyTile> runs;  ///< of a partial tile
+  KeepWords<kKeyTile> live[kRowsPerThread];  ///< of a partial tile
 
   __device__ __forceinline__ void start_item(const WorkItem& next, i32 row_in_item) {
     rows.reset();
     item.load(bindings, next, row_in_item);
   }
 
-  /// What mods read for a tile, early enough that the loads end under the products.
+  /// What mods read for a full tile, early enough that the loads end under the products.
   __device__ __forceinline__ void load_tile(TileNote tile) {
     diagonals.load(bindings, item, lane, tile.kv_begin);
-    if (tile.partial() && by_mask(tile)) {
-      runs.load(bindings, item.head, tile.kv_begin, kv_end(tile));
-    }
+  }
+
+  /// The same for any tile, and which pairs of a partial one are kept: scores do not decide that,
+  /// so it is found out while they are in the making.
+  __device__ __forceinline__ void load_any_tile(TileNote tile) {
+    load_tile(tile);
+    if (!tile.partial()) return;
+    SortedRuns<Mods, kKeyTile> runs;
+    if (by_mask(tile)) runs.load(bindings, item.head, tile.kv_begin, kv_end(tile));
+#pragma unroll
+    for (int slot = 0; slot < kRowsPerThread; ++slot) live[slot] = {};
+    KeptPairs<Mods, kKeyTile>{bindings,      item,         runs,         lane,
+                              tile.kv_begin, kv_end(tile), by_mask(tile)}
+        .find(live);
   }
 
   __device__ __forceinline__ void add_tile_sum() { rows.add(tile_sum); }
@@ -47,7 +58,7 @@ struct TileSoftmax {
   /// Any tile. True: the products before this tile must be multiplied by `factor`.
   __device__ __forceinline__ bool to_probabilities(Accumulator<kKeyTile>& score, TileNote tile,
                                                    float (&factor)[kRowsPerThread]) {
-    if (!kExponentsFirst && tile.partial()) mask(score, tile);
+    if (!kExponentsFirst && tile.partial()) mask(score);
     const bool rescales = raise(score, tile, factor);
     exponentiate(score, tile, kExponentsFirst);
     return rescales;
@@ -61,7 +72,7 @@ struct TileSoftmax {
     const Exponents<Mods, kKeyTile, false> exponent = exponents<false>(tile);
 #pragma unroll
     for (int e = 0; e < score.kElements; ++e) score.value[e] = exponent(e, score.value[e], 0.0f);
-    if (tile.partial()) mask(score, tile);
+    if (tile.partial()) mask(score);
     return rows.raise(score, 1.0f, factor);
   }
 
@@ -82,11 +93,16 @@ struct TileSoftmax {
   }
 
  private:
-  /// Selects after score_mod (semantics R3): whatever a dead pair held is dropped.
-  __device__ __forceinline__ void mask(Accumulator<kKeyTile>& score, TileNote tile) const {
-    DeadPairs<Mods, kKeyTile>{bindings,      item,         runs,         lane,
-                              tile.kv_begin, kv_end(tile), by_mask(tile)}
-        .drop(score);
+  /// score := -inf for dead pairs, after score_mod (semantics R3): whatever stood there is dropped.
+  __device__ __forceinline__ void mask(Accumulator<kKeyTile>& score) const {
+    const float dead = ptx::float_of(0xff800000u);
+#pragma unroll
+    for (int slot = 0; slot < kRowsPerThread; ++slot) {
+#pragma unroll
+      for (int e = 2 * slot; e < score.kElements; e += e % 2 == 0 ? 1 : 3) {
+        score.value[e] = live[slot].keeps(score.order_in_row(e)) ? score.value[e] : dead;
+      }
+    }
   }
 
   /// Of a partial tile: whether the mask decides pairs, beside the end of the keys.

@@ -165,4 +165,28 @@ __device__ __forceinline__ Value proven_element(const Capture<Stored, kRank>& te
   return live ? value : Value{0};
 }
 
+template <class Int>
+__device__ __forceinline__ Int written_index(FromZero<Int> written) {
+  return written.index;
+}
+template <class Int>
+__device__ __forceinline__ Int written_index(Int written) {
+  return written;
+}
+
+/// Whether the element that the subscripts name and those of the `last` next subscripts of an axis,
+/// lower ones (kDescends) or higher ones, all exist and lie side by side; where: `run`.
+template <class Int, int kAxis, bool kDescends, class Stored, int kRank, class... Written>
+__device__ __forceinline__ bool find_run(const Capture<Stored, kRank>& tensor, i32 last,
+                                         const Stored*& run, Written... subscripts) {
+  const Int written[] = {written_index<Int>(subscripts)...};
+  const Place<Int> place = locate<Int>(tensor, subscripts...);
+  run = tensor.data + place.offset;
+  const Int index = written[kAxis];
+  const bool fits = kDescends
+                        ? index >= last
+                        : index >= 0 && index < narrowed<Int>(tensor.extent[kAxis]) - last;
+  return place.inside && fits && tensor.stride[kAxis] == 1;
+}
+
 }  // namespace tilewright::cuda::mods

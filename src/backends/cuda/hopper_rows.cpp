@@ -18,18 +18,20 @@ struct Shape {
   int query_stages, key_stages, value_stages;
   std::int64_t max_head_dim, max_value_dim;
   bool defers_check;
-  bool for_short;  ///< preferred while lengths are short
+  bool for_short = false;         ///< preferred while lengths are short
+  bool spends_registers = false;  ///< leaves none for tables and a score_mod
 };
 
 /// docs/kernels/hopper_forward.md says what was measured.
-constexpr std::array<Shape, 7> kShapes{{
+constexpr std::array<Shape, 8> kShapes{{
     {2, 128, 2, 4, 4, 64, 64, true, true},
-    {3, 128, 2, 4, 4, 64, 64, true, false},
+    {3, 128, 2, 4, 4, 64, 64, true, false, true},
     {2, 128, 2, 2, 2, 128, 128, false, true},
-    {2, 128, 2, 3, 2, 128, 128, true, false},
-    {2, 112, 1, 2, 2, 192, 128, false, false},
-    {2, 80, 1, 3, 2, 128, 256, true, false},
-    {2, 64, 1, 3, 2, 256, 256, true, false},
+    {2, 128, 2, 3, 2, 128, 128, true},
+    {2, 128, 1, 2, 2, 192, 128, false, false, true},
+    {2, 112, 1, 2, 2, 192, 128, false},
+    {2, 80, 1, 3, 2, 128, 256, true},
+    {2, 64, 1, 3, 2, 256, 256, true},
 }};
 
 KernelRow row_of(const Shape& shape, const RowQuestion& question) {
@@ -57,7 +59,7 @@ KernelRow row_of(const Shape& shape, const RowQuestion& question) {
 bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
 
 /// What mods keep for each row, key or diagonal, and what a score_mod needs while it is computed,
-/// take the registers that a third warpgroup leaves to nobody.
+/// take the registers that a third warpgroup or long keys leave to nobody.
 bool needs_registers(const ir::Program& program) {
   const auto score = program.roots().score;
   if (score && program.node(*score).op != ir::Op::kScore) return true;
@@ -90,8 +92,8 @@ std::string shape_rejection(const Shape& shape, const RowQuestion& question) {
     return fmt::format("serves head dims 8 to {}", shape.max_head_dim);
   if (problem.value_dim < 8 || problem.value_dim > shape.max_value_dim)
     return fmt::format("serves value dims 8 to {}", shape.max_value_dim);
-  if (shape.warpgroups == 3 && needs_registers(question.program))
-    return "three warpgroups leave no registers for tables and a score_mod";
+  if (shape.spends_registers && needs_registers(question.program))
+    return "leaves no registers for tables and a score_mod";
   if (shape.warpgroups == 3 && question.block_lists)
     return "tiles of 192 query rows seldom fill a block of rows";
   return {};

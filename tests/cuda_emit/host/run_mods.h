@@ -80,6 +80,21 @@ i32 kept_by_intervals(const typename Mods::Bindings& bindings, const typename Mo
   return -1;
 }
 
+/// What is kept for the pair's diagonal; of every second pair from a run of diagonals, if there is
+/// one.
+template <class Mods>
+typename Mods::Diagonal diagonal_of(const typename Mods::Bindings& bindings,
+                                    const typename Mods::Head& head, const PairQuery& at, int k) {
+  const i32 diagonal = at.i - at.j;
+  if constexpr (Mods::kDiagonalsRun) {
+    typename Mods::DiagonalRun run;
+    const i32 back = k / 2 % 7;
+    const bool found = Mods::diagonal_run(bindings, head, diagonal + back, back + k % 3, run);
+    if (k % 2 == 0 && found) return Mods::diagonal_in(run, back);
+  }
+  return Mods::diagonal(bindings, head, diagonal);
+}
+
 template <class Mods>
 void run_pairs(const void* block, const PairQuery* queries, PairResult* results, int count) {
   const auto& bindings = *static_cast<const typename Mods::Bindings*>(block);
@@ -94,7 +109,7 @@ void run_pairs(const void* block, const PairQuery* queries, PairResult* results,
       results[k].mask = Mods::mask(bindings, {head, row, column, at.i, at.j}) ? 1 : 0;
     }
     if constexpr (Mods::kHasScoreMod) {
-      const auto diagonal = Mods::diagonal(bindings, head, at.i - at.j);
+      const auto diagonal = diagonal_of<Mods>(bindings, head, at, k);
       const i32 first_key = at.j - at.j % 8;
       const PairIndex pair = {at.i, at.j, first_key, static_cast<float>(at.j - first_key)};
       const ScoreSite<Mods> site = {

@@ -163,18 +163,21 @@ std::string Body::subscript(NodeId load, NodeId id) {
                         : fmt::format("{}({})", type, written);
 }
 
-std::string Body::place(NodeId load) {
+std::string Body::subscripts(NodeId load) {
   const auto operands = plan_.program.operands(load);
-  std::string text =
-      fmt::format("mods::number_of<{}>(bindings.c{}", load >= plan_.first_appended ? "i64" : "Int",
-                  plan_.program.node(load).payload);
+  std::string text;
   for (std::size_t axis = 0; axis + 1 < operands.size(); ++axis)
     text += ", " + subscript(load, operands[axis]);
-  return text + ")";
+  return text;
+}
+
+std::string Body::place(NodeId load) {
+  return fmt::format("mods::number_of<{}>(bindings.c{}{})",
+                     load >= plan_.first_appended ? "i64" : "Int",
+                     plan_.program.node(load).payload, subscripts(load));
 }
 
 std::string Body::load(NodeId id) {
-  const auto operands = plan_.program.operands(id);
   const auto slot = plan_.program.node(id).payload;
   const std::string index_type = id >= plan_.first_appended ? "i64" : "Int";
   // Loads of the bounds of intervals are unguarded: they may leave the tensor.
@@ -184,10 +187,8 @@ std::string Body::load(NodeId id) {
                                        type(plan_, id), index_type, slot)
                          : fmt::format("mods::{}element<{}, {}>(", is_proven ? "proven_" : "",
                                        type(plan_, id), index_type);
-  text += fmt::format("bindings.c{}, {}", slot, live(id));
-  for (std::size_t axis = 0; axis + 1 < operands.size(); ++axis)
-    text += ", " + subscript(id, operands[axis]);
-  return text + ")";
+  const std::string guard = live(id);
+  return text + fmt::format("bindings.c{}, {}{})", slot, guard, subscripts(id));
 }
 
 }  // namespace tilewright::cuda

@@ -37,6 +37,9 @@ class Body {
   /// The number of the element that a load reads, row-major; -1 outside its tensor.
   std::string place(ir::NodeId load);
 
+  /// The subscripts of a load as arguments, a comma in front of each.
+  std::string subscripts(ir::NodeId load);
+
   bool knows(ir::NodeId id) const { return known_.contains(id); }
   /// Says how a node that is not known yet is computed.
   void define(ir::NodeId id, const std::string& expression);

@@ -4,6 +4,7 @@
 
 #include "backends/cuda/emit/bindings_text.h"
 #include "backends/cuda/emit/body.h"
+#include "backends/cuda/emit/diagonal_text.h"
 #include "backends/cuda/emit/gradient_text.h"
 #include "backends/cuda/emit/interval_text.h"
 #include "backends/cuda/emit/node_plan.h"
@@ -98,6 +99,7 @@ class ModsWriter {
     text += member_function(Scope::kColumn, "Column", "column", "const Head& head, i32 j");
     text += member_function(Scope::kDiagonal, "Diagonal", "diagonal",
                             "const Head& head, i32 i_minus_j");
+    text += diagonal_run_text(plan_);
     if (plan_.has_mask()) text += mask_function();
     if (plan_.intervals) text += interval_text(plan_);
     if (plan_.has_score()) text += exponent_function();
