@@ -144,8 +144,9 @@ struct ForwardConsumer {
     return false;
   }
 
-  /// A step that may cross items, mask or store, with the turn; looks for the maximum of `next`. The
-  /// tensor cores work on the scores between the two products: what needs no scores is done there.
+  /// A step that may cross items, mask or store, with the turn; looks for the maximum of `next`.
+  /// The tensor cores work on the scores between the two products: what needs no scores is done
+  /// there.
   __device__ __forceinline__ void any_step(TileNote tile, TileNote next) {
     issue_scores(key_at.stage, query_at.stage);
     softmax.add_tile_sum();

@@ -75,10 +75,10 @@ struct ScoreSite {
 ///   const Head&, const Row&, i32 i, int which)`, what the row compares it with; `KeyInterval
 ///   sorted_interval(const Bindings&, const Head&, const Row&, i32 i, int which, const KeyInterval
 ///   (&runs)[kSortedRuns])`, given the keys of the tile whose entry equals the value; and mask()
-///   - if kDiagonalsRun: `DiagonalRun`, a place in memory; `bool diagonal_run(const Bindings&, const
-///   Head&, i32 first, i32 last, DiagonalRun&)`, whether what diagonal() reads for the diagonals
-///   first, first - 1, ..., first - last lies there side by side; `Diagonal diagonal_in(const
-///   DiagonalRun&, i32 back)`, that of diagonal first - back
+///   - if kDiagonalsRun: `DiagonalRun`, a place in memory; `bool diagonal_run(const Bindings&,
+///   const Head&, i32 first, i32 last, DiagonalRun&)`, whether what diagonal() reads for the
+///   diagonals first, first - 1, ..., first - last lies there side by side; `Diagonal
+///   diagonal_in(const DiagonalRun&, i32 back)`, that of diagonal first - back
 struct IdentityMods {
   /// Captured tensors (64-bit bases) and numbers: the kernel's second parameter.
   struct Bindings {};

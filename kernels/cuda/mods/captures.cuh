@@ -183,9 +183,8 @@ __device__ __forceinline__ bool find_run(const Capture<Stored, kRank>& tensor, i
   const Place<Int> place = locate<Int>(tensor, subscripts...);
   run = tensor.data + place.offset;
   const Int index = written[kAxis];
-  const bool fits = kDescends
-                        ? index >= last
-                        : index >= 0 && index < narrowed<Int>(tensor.extent[kAxis]) - last;
+  const bool fits =
+      kDescends ? index >= last : index >= 0 && index < narrowed<Int>(tensor.extent[kAxis]) - last;
   return place.inside && fits && tensor.stride[kAxis] == 1;
 }
 

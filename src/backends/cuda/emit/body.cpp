@@ -173,8 +173,8 @@ std::string Body::subscripts(NodeId load) {
 
 std::string Body::place(NodeId load) {
   return fmt::format("mods::number_of<{}>(bindings.c{}{})",
-                     load >= plan_.first_appended ? "i64" : "Int",
-                     plan_.program.node(load).payload, subscripts(load));
+                     load >= plan_.first_appended ? "i64" : "Int", plan_.program.node(load).payload,
+                     subscripts(load));
 }
 
 std::string Body::load(NodeId id) {
