@@ -3,20 +3,23 @@
 //
 //   build/bench/bench_cuda_launch        (a machine with a GPU)
 //
-// cold_ms compiles and loads; disk_ms loads what another engine left on disk; launch_us is one call
-// of a prepared attention, median of batches of 500 launches with a synchronise between, tensor
-// maps made anew in each.
+// cold_ms compiles and loads; disk_ms loads what another engine left on disk, median of 9 engines;
+// launch_us is one call of a prepared attention, median of batches of 500 launches with a
+// synchronise between, tensor maps made anew in each; maps_us is what the driver takes of that for
+// three tensor maps and for telling whether the stream is being captured.
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "backends/cuda/device/context_scope.h"
 #include "backends/cuda/device/gpu.h"
+#include "backends/cuda/launch/tensor_map.h"
 #include "tilewright/catalogue.h"
 #include "tilewright/engine.h"
 #include "tilewright/masks.h"
@@ -29,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kLaunchesPerBatch = 500;
 constexpr int kBatches = 9;
+constexpr int kLoads = 9;
 
 double milliseconds(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -103,13 +107,25 @@ double launch_us(cuda::Gpu& gpu, const Attention& attention, const Tensors& tens
   return median(batches);
 }
 
+double maps_us(cuda::Gpu& gpu, const Tensors& tensors) {
+  const ForwardInputs inputs = tensors.inputs();
+  cuda::TensorMap map;
+  int capturing = 0;
+  const auto start = Clock::now();
+  for (int i = 0; i < kLaunchesPerBatch; ++i) {
+    for (const TensorView* tensor : {&inputs.query, &inputs.key, &inputs.value})
+      cuda::encode_tensor_map(gpu.driver(), *tensor, 64, "a tensor", map);
+    gpu.driver().stream_is_capturing(nullptr, &capturing);
+  }
+  return milliseconds(start) * 1000 / kLaunchesPerBatch;
+}
+
 void measure(cuda::Gpu& gpu, const Structure& structure, const Problem& problem,
              const std::string& cache_dir) {
   EngineOptions options;
   options.cache_dir = cache_dir;
   const Tensors tensors(gpu, problem);
-  // The first engine of a process opens the driver and the compiler; that is not the kernel's cost.
-  double cold_ms = 0, compile_ms = 0, disk_ms = 0;
+  double cold_ms = 0, compile_ms = 0;
   {
     Engine engine(options);
     const auto start = Clock::now();
@@ -117,23 +133,40 @@ void measure(cuda::Gpu& gpu, const Structure& structure, const Problem& problem,
     cold_ms = milliseconds(start);
     compile_ms = engine.stats().compile_ms;
   }
+  std::vector<double> loads;
+  for (int i = 0; i < kLoads; ++i) {
+    Engine engine(options);
+    const auto start = Clock::now();
+    engine.prepare(structure.program, problem);
+    loads.push_back(milliseconds(start));
+  }
   Engine engine(options);
-  const auto start = Clock::now();
   const Attention attention = engine.prepare(structure.program, problem);
-  disk_ms = milliseconds(start);
   const std::string kernel = attention.forward(tensors.inputs(), tensors.outputs()).kernel;
   const cuda::ContextScope scope(gpu.driver(), gpu.context());
   std::printf(
       "{\"kind\": \"cuda_launch\", \"structure\": \"%s\", \"dim\": %lld, \"kernel\": \"%s\", "
-      "\"cold_ms\": %.1f, \"compile_ms\": %.1f, \"disk_ms\": %.2f, \"launch_us\": %.2f}\n",
+      "\"cold_ms\": %.1f, \"compile_ms\": %.1f, \"disk_ms\": %.2f, \"launch_us\": %.2f, "
+      "\"maps_us\": %.2f}\n",
       structure.name, static_cast<long long>(problem.head_dim), kernel.c_str(), cold_ms, compile_ms,
-      disk_ms, launch_us(gpu, attention, tensors));
+      median(std::move(loads)), launch_us(gpu, attention, tensors), maps_us(gpu, tensors));
   std::fflush(stdout);
+}
+
+Problem problem_of(std::int64_t dim) {
+  Problem problem;
+  problem.query_heads = problem.kv_heads = 2;
+  problem.q_len = problem.kv_len = 128;
+  problem.head_dim = problem.value_dim = dim;
+  problem.query_dtype = problem.key_dtype = problem.value_dtype = problem.out_dtype = DType::kBF16;
+  problem.device = {DeviceKind::kCuda, 0};
+  return problem;
 }
 
 }  // namespace
 
 int main() {
+  ::setenv("CUDA_CACHE_DISABLE", "1", 1);  // NVRTC keeps what it compiled in the driver's cache
   std::string why;
   const auto driver = cuda::Driver::open("", why);
   if (!driver) {
@@ -143,14 +176,13 @@ int main() {
   cuda::Gpu gpu(driver, 0);
   const std::filesystem::path cache =
       std::filesystem::temp_directory_path() / ("tilewright_launch_" + std::to_string(::getpid()));
+  // Opening driver and compiler, once a process, is not a kernel's cost: this engine keeps them.
+  EngineOptions options;
+  options.cache_dir = cache.string();
+  Engine opener(options);
+  opener.prepare(Program(), problem_of(8));
   for (const std::int64_t dim : {64, 128, 256}) {
-    Problem problem;
-    problem.query_heads = problem.kv_heads = 2;
-    problem.q_len = problem.kv_len = 128;
-    problem.head_dim = problem.value_dim = dim;
-    problem.query_dtype = problem.key_dtype = problem.value_dtype = problem.out_dtype =
-        DType::kBF16;
-    problem.device = {DeviceKind::kCuda, 0};
+    const Problem problem = problem_of(dim);
     for (const Structure& structure : structures())
       measure(gpu, structure, problem, cache.string());
   }

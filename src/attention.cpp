@@ -54,13 +54,6 @@ Prepared::Resolved resolved(Prepared& prepared, const CallParts& call) {
 
 }  // namespace
 
-CallReport report_of(const plan::Plan& plan) {
-  CallReport report{
-      .kernel = plan.backend + "/" + plan.kernel, .path = {}, .slow_path = !plan.fast};
-  report.path = plan.reasons.empty() ? std::string() : plan.reasons.front();
-  return report;
-}
-
 CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
   check_call(call.program, call.problem, call.outputs);
   Prepared& prepared = asked.serving(call);
@@ -77,9 +70,7 @@ CallReport run_call(EngineCore& core, Prepared& asked, const CallParts& call) {
                       .kv_lengths = call.kv_lengths,
                       .host = core.options.host,
                       .stream = call.stream});
-  CallReport report = report_of(prepared.plan());
-  core.stats.called(report.kernel, workspace_bytes);
-  return report;
+  return prepared.called(workspace_bytes);
 }
 
 namespace {
@@ -89,7 +80,7 @@ void compile_variants(std::span<Prepared* const> all, const Program& program,
                       const Problem& problem) {
   std::vector<std::future<void>> others;
   for (Prepared* const prepared : all)
-    for (const backends::Variant& variant : prepared->reachable_variants(program, problem))
+    for (const backends::Variant& variant : prepared->variants_to_prepare(program, problem))
       others.push_back(std::async(std::launch::async, [prepared, variant, &program, &problem] {
         prepared->kernel(program, problem, variant, true);
       }));
@@ -145,7 +136,7 @@ std::size_t Attention::workspace_bytes() const {
   const State& state = *state_;
   Prepared& prepared = state.planned();
   const backends::Variant variant =
-      prepared.reachable_variants(state.program, state.problem).front();
+      prepared.variants_to_prepare(state.program, state.problem).front();
   const auto kernel = prepared.kernel(state.program, state.problem, variant, true);
   return kernel->workspace_bytes(state.program, state.problem) +
          kernel->span_bytes(state.lists ? &*state.lists : nullptr,

@@ -40,9 +40,8 @@ CallReport run_backward(EngineCore& core, Prepared& asked, const BackwardParts& 
                                                                .lists = call.lists,
                                                                .host = core.options.host,
                                                                .stream = call.stream});
-  CallReport report = report_of(prepared.plan());
+  CallReport report = prepared.called_backward(workspace_bytes);
   report.deterministic = call.problem.device.kind == DeviceKind::kCpu || variant.ordered;
-  core.stats.called(report.kernel + " backward", workspace_bytes);
   return report;
 }
 
@@ -86,7 +85,7 @@ void Attention::prepare_backward(const GradientSet& gradients) const {
   Prepared& prepared = state_->prepared->for_backward(state_->program, state_->problem);
   const auto stage =
       prepared.gradient(state_->program, derivatives_for(state_->program, gradients));
-  for (backends::Variant variant : prepared.reachable_variants(state_->program, state_->problem)) {
+  for (backends::Variant variant : prepared.variants_to_prepare(state_->program, state_->problem)) {
     variant.ordered = state_->core->fixes_order(state_->problem.device, gradients.deterministic);
     prepared.backward_kernel(*stage, state_->problem, variant, true);
   }

@@ -42,9 +42,6 @@ CallReport run_backward(EngineCore& core, Prepared& prepared, const BackwardPart
 /// Refuses a call whose dtypes, dims or device are not those that were prepared.
 void require_same_class(const Problem& prepared, const Problem& called);
 
-/// What the plan says of a call that went well.
-CallReport report_of(const plan::Plan& plan);
-
 struct Attention::State {
   State(std::shared_ptr<EngineCore> engine_core, std::shared_ptr<Prepared> structure,
         Program traced, const Problem& asked)

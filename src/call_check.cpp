@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "analyse/block_list_shapes.h"
 #include "ir/program.h"
@@ -11,11 +12,11 @@ namespace tilewright {
 
 namespace {
 
-[[noreturn]] void raise(std::string what, std::string where, std::string expected, std::string got,
-                        std::string hint) {
+[[noreturn]] void raise(std::string what, std::string_view where, std::string expected,
+                        std::string got, std::string hint) {
   throw Error({.code = ErrorCode::kInvalidArgument,
                .what = std::move(what),
-               .where = std::move(where),
+               .where = std::string(where),
                .expected = std::move(expected),
                .got = std::move(got),
                .hint = std::move(hint)});
@@ -27,10 +28,10 @@ void require_rank4(const TensorView& tensor, const char* tensor_name) {
         to_string(tensor.shape), "add the missing axes with extent 1");
 }
 
-void require_no_negative_extent(const TensorView& tensor, const std::string& where) {
+bool has_negative_extent(const TensorView& tensor) {
   for (const std::int64_t extent : tensor.shape)
-    if (extent < 0)
-      raise("a tensor has a negative extent", where, ">= 0", to_string(tensor.shape), {});
+    if (extent < 0) return true;
+  return false;
 }
 
 void require_extent(std::int64_t got, std::int64_t expected, const char* tensor_name,
@@ -51,15 +52,16 @@ void require_float(const TensorView& tensor, const char* tensor_name) {
         std::string(name(tensor.dtype)), {});
 }
 
-void require_device(Device got, Device expected, const std::string& tensor_name) {
+void require_device(Device got, Device expected, std::string_view tensor_name) {
   if (got == expected) return;
   raise("two tensors lie on different devices", tensor_name, to_string(expected), to_string(got),
-        "move '" + tensor_name + "' to " + to_string(expected));
+        "move '" + std::string(tensor_name) + "' to " + to_string(expected));
 }
 
 void check_operand(const TensorView& tensor, const char* tensor_name, Device device) {
   require_rank4(tensor, tensor_name);
-  require_no_negative_extent(tensor, tensor_name);
+  if (has_negative_extent(tensor))
+    raise("a tensor has a negative extent", tensor_name, ">= 0", to_string(tensor.shape), {});
   require_float(tensor, tensor_name);
   require_memory(tensor, tensor_name);
   require_device(tensor.device, device, tensor_name);
@@ -114,14 +116,15 @@ bool is_unbound(const TensorView& view) {
 }
 
 void check_capture(const ir::CaptureSlot& slot, const TensorView& view, Device device) {
-  const std::string where = "captured tensor '" + slot.name + "'";
+  const auto where = [&slot] { return "captured tensor '" + slot.name + "'"; };
   if (is_unbound(view))
-    raise("a captured tensor is not bound", where, "memory", "null",
+    raise("a captured tensor is not bound", where(), "memory", "null",
           "bind(\"" + slot.name + "\", view) before the call");
   if (view.rank() != slot.rank || view.strides.size() != slot.rank)
-    raise("a captured tensor has the wrong rank", where, std::to_string(slot.rank),
+    raise("a captured tensor has the wrong rank", where(), std::to_string(slot.rank),
           std::to_string(view.rank()), {});
-  require_no_negative_extent(view, where);
+  if (has_negative_extent(view))
+    raise("a tensor has a negative extent", where(), ">= 0", to_string(view.shape), {});
   require_device(view.device, device, slot.name);
 }
 

@@ -104,7 +104,16 @@ Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, con
       tables_decide_(on_host_ && reads_tables(program.structure())),
       has_integers_(has_integer_nodes(program.structure())),
       has_faults_(can_fault(program.structure())),
-      demands_(demands) {}
+      demands_(demands) {
+  write_report();
+}
+
+void Prepared::write_report() {
+  report_ = {.kernel = plan_.backend + "/" + plan_.kernel, .path = {}, .slow_path = !plan_.fast};
+  if (!plan_.reasons.empty()) report_.path = plan_.reasons.front();
+  calls_ = &core_->stats.calls_of(report_.kernel);
+  backward_calls_ = &core_->stats.calls_of(report_.kernel + " backward");
+}
 
 Prepared& Prepared::serving(const CallParts& call) {
   const bool spans =
@@ -145,7 +154,10 @@ Prepared& Prepared::sibling(const Program& program, const Problem& problem, cons
   std::unique_ptr<Prepared>& found = siblings_[demands.index()];
   if (!found) {
     found.reset(new Prepared(core_, program, problem, demands));
-    if (!why.empty()) found->plan_.reasons.insert(found->plan_.reasons.begin(), why);
+    if (!why.empty()) {
+      found->plan_.reasons.insert(found->plan_.reasons.begin(), why);
+      found->write_report();
+    }
   }
   return *found;
 }

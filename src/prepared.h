@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,19 +19,25 @@
 
 namespace tilewright {
 
-/// Counters behind Engine::stats().
+/// Counters behind Engine::stats(). A call takes no lock.
 class StatsBoard {
  public:
+  using CallCount = std::atomic<std::int64_t>;
+
   void compiled(double milliseconds);
-  void hit();
+  void hit() noexcept;
   void disk_hit();
-  void called(const std::string& kernel, std::size_t workspace_bytes);
+  /// Calls of a kernel so far, kept as long as this board.
+  CallCount& calls_of(const std::string& kernel);
+  void called(CallCount& count, std::size_t workspace_bytes) noexcept;
   EngineStats read() const;
 
  private:
   mutable std::mutex mutex_;
-  EngineStats stats_;
-  std::map<std::string, std::int64_t> calls_by_kernel_;
+  EngineStats stats_;  ///< of compiles
+  std::map<std::string, CallCount> calls_by_kernel_;
+  std::atomic<std::int64_t> memory_hits_ = 0;
+  std::atomic<std::size_t> workspace_bytes_peak_ = 0;
 };
 
 struct CallParts;
@@ -84,6 +91,15 @@ class Prepared {
   std::vector<Prepared*> for_all_lengths(const Program& program, const Problem& problem);
 
   const plan::Plan& plan() const noexcept { return plan_; }
+  /// What the plan says of a call that went well; counts the call.
+  CallReport called(std::size_t workspace_bytes) const {
+    core_->stats.called(*calls_, workspace_bytes);
+    return report_;
+  }
+  CallReport called_backward(std::size_t workspace_bytes) const {
+    core_->stats.called(*backward_calls_, workspace_bytes);
+    return report_;
+  }
   const analyse::StructureFacts& facts() const noexcept { return facts_; }
   const backends::Backend& backend() const noexcept { return *backend_; }
 
@@ -93,6 +109,10 @@ class Prepared {
   backends::Variant variant(const analyse::BindingFacts& facts) const;
   /// The variant of a call; remembered as facts are.
   backends::Variant variant_of(const Program& program, const Problem& problem);
+  /// What prepare() compiles: on a device, where a compile takes seconds and calls may compile, the
+  /// variant of these bindings and lengths; else every variant that a call can need.
+  std::vector<backends::Variant> variants_to_prepare(const Program& program,
+                                                     const Problem& problem);
   /// Every variant that a call of this structure can need.
   std::vector<backends::Variant> reachable_variants(const Program& program,
                                                     const Problem& problem) const;
@@ -138,6 +158,8 @@ class Prepared {
   /// This one, or what is made when first needed; `why` goes in front of the plan's reasons.
   Prepared& sibling(const Program& program, const Problem& problem, const Demands& demands,
                     const std::string& why);
+  /// The report of calls, once the plan is complete.
+  void write_report();
   backends::EmitRequest request(const Program& program, const Problem& problem,
                                 backends::Variant variant) const;
   std::shared_ptr<const backends::Kernel> kernel_for(const backends::EmitRequest& wanted,
@@ -155,6 +177,8 @@ class Prepared {
   const backends::Backend* backend_;
   analyse::StructureFacts facts_;
   plan::Plan plan_;
+  CallReport report_;
+  StatsBoard::CallCount *calls_ = nullptr, *backward_calls_ = nullptr;
   bool on_host_ = true;  ///< captured tables can be read here
   bool tables_decide_ =
       false;  ///< integer or truth tables are read: their values decide facts and maps

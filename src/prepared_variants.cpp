@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "attention_state.h"
@@ -9,6 +10,15 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t kMemos = 32;
+
+/// Whether an integer of the program can depend on the value of a number.
+bool numbers_reach_integers(const ir::Program& program) {
+  if (program.numbers().empty()) return false;
+  return std::ranges::any_of(program.nodes(), [&program](const ir::Node& node) {
+    return node.op == ir::Op::float_to_int ||
+           (node.op == ir::Op::kNumber && node.type == ir::Type::kInt);
+  });
+}
 
 }  // namespace
 
@@ -80,9 +90,16 @@ backends::Variant Prepared::variant(const analyse::BindingFacts& facts) const {
           .fast_functions = !on_host_ && core_->options.fast_functions};
 }
 
+std::vector<backends::Variant> Prepared::variants_to_prepare(const Program& program,
+                                                             const Problem& problem) {
+  if (on_host_ || core_->options.compile_policy != CompilePolicy::kAllow)
+    return reachable_variants(program, problem);
+  return {variant_of(program, problem)};
+}
+
 bool Prepared::always_fits_int32(const Program& program, const Problem& problem) const {
   const std::int64_t limit = backend_->extent_limit();
-  if (limit == 0 || !program.structure().numbers().empty()) return !has_integers_;
+  if (limit == 0 || numbers_reach_integers(program.structure())) return !has_integers_;
   Problem largest = problem;
   largest.batch = largest.query_heads = largest.q_len = largest.kv_len = limit - 1;
   return analyse::binding_facts(program.structure(), program.bindings(), largest).fits_int32;

@@ -83,6 +83,58 @@ TEST_F(FakeLaunch, NumbersLengthsAndStridesNeverCompile) {
   EXPECT_EQ(engine.stats().compiles, 1);
 }
 
+/// A window whose width is a number of 64 bits: wide numbers take kernels with wide integers.
+Program window_of(std::int64_t width) {
+  return trace([width](Index, Index, Index q, Index kv) {
+    return q >= kv && q - kv < Number("window", width);
+  });
+}
+
+Problem prepared_problem() {
+  Problem problem = cases::problem_of(cases::square(1, 2, 256, 64));
+  problem.query_dtype = problem.key_dtype = problem.value_dtype = problem.out_dtype = DType::kBF16;
+  problem.device = kDevice0;
+  return problem;
+}
+
+TEST_F(FakeLaunch, PrepareCompilesTheVariantInNeedAndACallAnother) {
+  Engine engine(options_);
+  Attention attention = engine.prepare(window_of(100), prepared_problem());
+  EXPECT_EQ(engine.stats().compiles, 1);
+  const Call call(cases::square(1, 2, 256, 64));
+  attention.forward(call.inputs, call.outputs);
+  attention.set("window", std::int64_t{200});
+  attention.forward(call.inputs, call.outputs);
+  EXPECT_EQ(engine.stats().compiles, 1);
+  attention.set("window", std::int64_t{1} << 40);
+  attention.forward(call.inputs, call.outputs);
+  EXPECT_EQ(engine.stats().compiles, 2);
+}
+
+TEST_F(FakeLaunch, WhereCompilingIsForbiddenPrepareCompilesEveryVariant) {
+  options_.compile_policy = CompilePolicy::kForbid;
+  Engine engine(options_);
+  Attention attention = engine.prepare(window_of(100), prepared_problem());
+  const Call call(cases::square(1, 2, 256, 64));
+  attention.set("window", std::int64_t{1} << 40);
+  attention.forward(call.inputs, call.outputs);
+}
+
+TEST_F(FakeLaunch, RealNumbersNeedNoWideIntegers) {
+  options_.compile_policy = CompilePolicy::kForbid;
+  const auto compiles_of = [this](const auto& score_mod) {
+    Engine engine(options_);
+    const auto causal = [](Index, Index, Index q, Index kv) { return q >= kv; };
+    const Attention attention = engine.prepare(trace(score_mod, causal), prepared_problem());
+    return engine.stats().compiles;
+  };
+  const auto fixed = [](Score score, Index, Index, Index, Index) { return 20.0 * tanh(score); };
+  const auto numbered = [](Score score, Index, Index, Index, Index) {
+    return Number("cap", 20.0) * tanh(score);
+  };
+  EXPECT_EQ(compiles_of(numbered), compiles_of(fixed));
+}
+
 TEST_F(FakeLaunch, ConcurrentLaunchesHaveCountersOfTheirOwnAndCapturedOnesKeepThem) {
   Engine engine(options_);
   const Call call(cases::square(1, 2, 256, 64));

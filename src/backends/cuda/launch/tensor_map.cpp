@@ -22,19 +22,19 @@ constexpr int kPromote128 = 2;  // CU_TENSOR_MAP_L2_PROMOTION_L2_128B
 }  // namespace
 
 std::string tensor_map_rejection(const TensorView& tensor, const char* name) {
-  const std::string subject = std::string(name) + " ";
+  const auto subject = [name] { return std::string(name) + " "; };
   if (reinterpret_cast<std::uintptr_t>(tensor.data) % kUnitBytes != 0)
-    return subject + "begins at an address that is no multiple of 16 bytes";
+    return subject() + "begins at an address that is no multiple of 16 bytes";
   if (tensor.shape[3] > 1 && tensor.strides[3] != 1)
-    return subject + "has column stride " + std::to_string(tensor.strides[3]) + ", not 1";
+    return subject() + "has column stride " + std::to_string(tensor.strides[3]) + ", not 1";
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (tensor.shape[axis] >= kExtentLimit)
-      return subject + "has " + std::to_string(tensor.shape[axis]) + " entries along its " +
+      return subject() + "has " + std::to_string(tensor.shape[axis]) + " entries along its " +
              kAxes[axis] + " axis, too many for 32-bit coordinates";
     if (tensor.shape[axis] <= 1) continue;
     const std::int64_t bytes = tensor.strides[axis] * kElementBytes;
     if (bytes <= 0 || bytes % kUnitBytes != 0 || bytes >= kStrideLimitBytes)
-      return subject + "has " + kAxes[axis] + " stride " + std::to_string(tensor.strides[axis]) +
+      return subject() + "has " + kAxes[axis] + " stride " + std::to_string(tensor.strides[axis]) +
              ", no positive multiple of 8 elements";
   }
   return {};
