@@ -195,6 +195,26 @@ TEST_F(FakeLaunch, AFailedLaunchNamesKernelAndProblem) {
   EXPECT_NE(error.parts().got.find("CUDA_ERROR_FAKE"), std::string::npos) << error.what();
 }
 
+TEST_F(FakeLaunch, EachDeviceHasItsContextItsModuleAndItsCounters) {
+  Engine engine(options_);
+  const Device second{DeviceKind::kCuda, 1};
+  const Call first(cases::square(1, 2, 256, 64));
+  const Call other(cases::square(1, 2, 256, 64), DType::kBF16, second);
+  for (const Call* call : {&first, &other, &first})
+    engine.attention(cases::causal(), call->inputs, call->outputs);
+  ASSERT_EQ(driver_.launches.size(), 3U);
+  EXPECT_NE(driver_.launches[0].context, driver_.launches[1].context);
+  EXPECT_EQ(driver_.launches[0].context, driver_.launches[2].context);
+  EXPECT_EQ(driver_.images.size(), 2U);
+  EXPECT_NE(params_of(0).schedule.counters, params_of(1).schedule.counters);
+  EXPECT_TRUE(driver_.contexts.empty()) << "what was current before is current again";
+  const Call nowhere(cases::square(1, 2, 256, 64), DType::kBF16, {DeviceKind::kCuda, 2});
+  EXPECT_EQ(cases::error_of([&] {
+              engine.attention(cases::causal(), nowhere.inputs, nowhere.outputs);
+            }).code(),
+            ErrorCode::kInvalidArgument);
+}
+
 TEST_F(FakeLaunch, TheKernelIsReadableAndItsSourceSelfContained) {
   Engine engine(options_);
   Problem problem = cases::problem_of(cases::square(1, 2, 256, 64));

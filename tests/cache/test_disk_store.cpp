@@ -1,6 +1,7 @@
 #include "cache/disk_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,6 +132,25 @@ TEST_F(DiskStoreTest, AKilledWriterLeavesNoEntryAndNoLock) {
   DiskStore store(options_);
   EXPECT_FALSE(store.find(key_));
   EXPECT_EQ(store.get(key_, [] { return entry("after"); }).first.binary, "after");
+}
+
+/// A child whose files may not grow stands for a full disk.
+TEST_F(DiskStoreTest, AFullDiskGivesTheEntryAndKeepsNothing) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    DiskStore store(options_);
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    const bool gives = store.get(key_, [] { return entry("made"); }).first.binary == "made";
+    ::_exit(gives && !store.find(key_) ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  DiskStore store(options_);
+  EXPECT_TRUE(store.list().empty());
+  EXPECT_TRUE(fs::is_empty(options_.folder + "/tmp"));
 }
 
 TEST_F(DiskStoreTest, SweepDropsTheLeastRecentlyUsed) {
