@@ -16,7 +16,12 @@ namespace tilewright::cuda {
 inline constexpr float kLag = 8.0f;
 /// How far a reference that moves goes past the maximum that moved it. A row whose first tile keeps
 /// few keys has a maximum there that later tiles exceed by much.
+template <class Element>
 inline constexpr float kHeadroom = 8.0f;
+/// p in fp16 ends at 2^-24: below a reference 2^8 too high, what 2^16 keys carry together would
+/// round to nothing.
+template <>
+inline constexpr float kHeadroom<F16> = 0.0f;
 /// The largest sum of a thread's p in a row of one tile that is accepted without looking for the
 /// maximum: 2^kLag.
 inline constexpr float kSumLimit = 256.0f;
@@ -92,7 +97,7 @@ struct OnlineSoftmax {
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
       float row_largest = ptx::larger(largest[slot], ptx::shuffle_xor<1>(largest[slot]));
       row_largest = ptx::larger(row_largest, ptx::shuffle_xor<2>(row_largest));
-      const float raised = ptx::larger(reference[slot], row_largest + kHeadroom);
+      const float raised = ptx::larger(reference[slot], row_largest + kHeadroom<typename Variant::Element>);
       factor[slot] = ptx::exp2_fast(reference[slot] - raised);
       sum[slot] *= factor[slot];
       reference[slot] = raised;
