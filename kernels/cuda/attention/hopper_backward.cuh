@@ -23,9 +23,9 @@
 //            the same, empty              consumers, a lane per warp -> producer              8
 //            item empty                   consumers after their store -> producer             8
 //            dS full                      consumers, a lane per warp -> both (keys split)     8
-//            named 1                      dS and P are in shared memory (columns split)  256 threads
-//            named 2, 3                   warpgroup w alone, to take and pass turns   128 threads
-//            named 4, 5                   warpgroup w may issue its products (keys split) 256 threads
+//            named 1                      dS and P are in shared memory (columns split)   256
+//            named 2, 3                   warpgroup w alone, to take and pass turns       128
+//            named 4, 5                   warpgroup w may issue its products (keys split) 256
 // Numbers    S, dP, sums fp32; P and dS are rounded to the element type before their products. Dead
 //            pairs are selected away. Rows without live pairs have minus_lse = -inf, so P = 0.
 //            dQ's additions come in no fixed order but in deterministic variants.

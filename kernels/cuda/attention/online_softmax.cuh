@@ -97,7 +97,8 @@ struct OnlineSoftmax {
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
       float row_largest = ptx::larger(largest[slot], ptx::shuffle_xor<1>(largest[slot]));
       row_largest = ptx::larger(row_largest, ptx::shuffle_xor<2>(row_largest));
-      const float raised = ptx::larger(reference[slot], row_largest + kHeadroom<typename Variant::Element>);
+      const float raised =
+          ptx::larger(reference[slot], row_largest + kHeadroom<typename Variant::Element>);
       factor[slot] = ptx::exp2_fast(reference[slot] - raised);
       sum[slot] *= factor[slot];
       reference[slot] = raised;

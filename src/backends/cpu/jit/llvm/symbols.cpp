@@ -5,6 +5,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "ir/scalar_ops.h"
+
 namespace tilewright::cpu::jit {
 
 namespace {
@@ -53,7 +55,8 @@ Symbols make_libm() {
   add_unary(symbols, "tan", std::tan, std::tan);
   add_unary(symbols, "sinh", std::sinh, std::sinh);
   add_unary(symbols, "cosh", std::cosh, std::cosh);
-  add_unary(symbols, "tanh", std::tanh, std::tanh);
+  // The meaning's, so that masks have its bits.
+  add_unary(symbols, "tanh", std::tanh, ir::scalar::float_tanh<float>);
   add_unary(symbols, "atan", std::atan, std::atan);
   add_unary(symbols, "erf", std::erf, std::erf);
   add_unary(symbols, "erfc", std::erfc, std::erfc);

@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <array>
+#include <cmath>
 #include <span>
 
 namespace tilewright::cpu::jit {
@@ -205,16 +206,50 @@ Value* VectorMath::exp2(Value* x) {
   return scale_by_power_of_two(mantissa, reduced);
 }
 
-// tanh |x| = e / (e + 2), e = expm1(2 |x|) = 2^n expm1(r) + (2^n - 1): no cancellation near 0.
+// tanh |x| = h / (h + 1) with h = expm1(2 |x|) / 2 = 2^n k + (2^(n - 1) - 1/2), |x| = n ln(2)/2 +
+// r, k = expm1(2 r) / 2: no cancellation near 0. An error of h counts 1 / (h + 1) times, so that
+// one step of reduction is exact enough wherever n is not 0. Within 2 ulp in f32.
 Value* VectorMath::tanh(Value* x) {
   Type* type = x->getType();
   const Format& format = format_of(type);
   Value* magnitude = at_most(absolute(x), format.tanh_one);
-  const Reduced reduced = reduce(b_.CreateFAdd(magnitude, magnitude), format.bias);
-  Value* scale = power_of_two(reduced.n_biased_bits, type);
-  Value* e =
-      multiply_add(expm1_of_reduced(reduced.r), scale, b_.CreateFSub(scale, constant(type, 1)));
-  return with_sign_of(quotient(e, b_.CreateFAdd(e, constant(type, 2))), x);
+  Value* magic = constant(type, format.magic + format.bias);
+  Value* shifted = multiply_add(magnitude, constant(type, 2 * kLog2E), magic);
+  Value* n = b_.CreateFSub(shifted, magic);
+  Value* r = multiply_add(n, constant(type, -kLn2 / 2), magnitude);
+  Value* scale = power_of_two(b_.CreateBitCast(shifted, integer_of(type)), type);
+  Value* half_scale = multiply_add(scale, constant(type, 0.5), constant(type, -0.5));
+  Value* k = half_expm1_of_doubled(r);
+  Value* h = multiply_add(k, scale, half_scale);
+  Value* denominator = b_.CreateFAdd(h, constant(type, 1));
+  Value* q = quotient(h, denominator);
+  // The rounding of h + 1 is most of what q is wrong by where h is small. There q = h - h q, in
+  // which an error of q counts h times.
+  Value* near = nullptr;
+  if (machine_.has_fma) {
+    near = multiply_add(b_.CreateFNeg(h), q, h);
+  } else {
+    // What the sum of h lost is one rounding too many without fused products.
+    Value* lost = b_.CreateFAdd(b_.CreateFSub(half_scale, h), b_.CreateFMul(k, scale));
+    near = b_.CreateFSub(h, b_.CreateFSub(b_.CreateFMul(h, q), lost));
+  }
+  Value* is_small = b_.CreateFCmpOLT(h, constant(type, 0.5));
+  return with_sign_of(b_.CreateSelect(is_small, near, q), x);
+}
+
+// expm1(2 r) / 2 = r + r^2 (s0 + s1 r + ...) with s_i = 2^(i + 1) tail_i. Even and odd powers are
+// summed side by side: half as many steps wait for one another.
+Value* VectorMath::half_expm1_of_doubled(Value* r) {
+  Type* type = r->getType();
+  const std::span<const double> tail = format_of(type).tail;
+  Value* square = b_.CreateFMul(r, r);
+  std::array<Value*, 2> sums = {nullptr, nullptr};
+  for (std::size_t i = tail.size(); i-- > 0;) {
+    Value* power = constant(type, std::ldexp(tail[i], static_cast<int>(i) + 1));
+    Value*& sum = sums[i % 2];
+    sum = sum == nullptr ? power : multiply_add(sum, square, power);
+  }
+  return multiply_add(multiply_add(sums[1], r, sums[0]), square, r);
 }
 
 Value* VectorMath::quotient(Value* a, Value* b) {

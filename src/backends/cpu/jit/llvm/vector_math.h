@@ -59,6 +59,7 @@ class VectorMath {
 
   Reduced reduce(llvm::Value* x, double bias);
   llvm::Value* expm1_of_reduced(llvm::Value* r);
+  llvm::Value* half_expm1_of_doubled(llvm::Value* r);
   llvm::Value* scale_by_power_of_two(llvm::Value* value, const Reduced& reduced);
   llvm::Value* power_of_two(llvm::Value* biased_exponent, llvm::Type* type);
   llvm::Value* at_least(llvm::Value* x, double low);
