@@ -10,8 +10,6 @@ namespace tilewright::cuda {
 
 namespace {
 
-constexpr int kSplitsSince = 13;  // the CUDA major whose NVRTC is known to take --split-compile
-
 /// The number that ends right before `after`, the first time that it does.
 int number_before(std::string_view log, std::string_view after) {
   const std::size_t end = log.find(after);
@@ -44,10 +42,10 @@ int number_after(std::string_view lines, std::string_view name) {
 }  // namespace
 
 CompileTarget compile_target(const Nvrtc& nvrtc, const DeviceFacts& device, Family family) {
-  // ptxas -v puts registers and spills into the log; line numbers let profilers show sources.
+  // ptxas -v puts registers and spills into the log; line numbers let profilers show sources. Not
+  // --split-compile: NVRTC's threads may outlive the call, and the library is closed with the
+  // engine.
   CompileTarget target{.options = {"--std=c++20", "--ptxas-options=-v"}, .to_ptx = false};
-  // Kernels of one source side by side: backward's three, a row's companions.
-  if (nvrtc.major() >= kSplitsSince) target.options.push_back("--split-compile=2");
   const std::vector<int>& known = nvrtc.architectures();
   const bool exact = std::find(known.begin(), known.end(), device.capability()) != known.end();
   if (exact) {
