@@ -14,7 +14,7 @@ constexpr std::size_t kMemos = 32;
 /// Whether an integer of the program can depend on the value of a number.
 bool numbers_reach_integers(const ir::Program& program) {
   if (program.numbers().empty()) return false;
-  return std::ranges::any_of(program.nodes(), [&program](const ir::Node& node) {
+  return std::ranges::any_of(program.nodes(), [](const ir::Node& node) {
     return node.op == ir::Op::float_to_int ||
            (node.op == ir::Op::kNumber && node.type == ir::Type::kInt);
   });
