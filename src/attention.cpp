@@ -165,11 +165,7 @@ CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardO
     called.scale = scale;
     called.q_base = problem.q_base;
     called.kv_base = problem.kv_base;
-    if (lists) check_lists(*lists, called);
-    if (options.mask_map != nullptr)
-      check_map(*options.mask_map, lists.has_value(), program, called);
-    if (options.device_map != nullptr) check_device_map(options, program, called);
-    if (options.kv_lengths != nullptr) check_kv_lengths(*options.kv_lengths, called);
+    check_forward_options(options, lists ? &*lists : nullptr, program, called);
     return run_call(*core, *prepared,
                     {.program = program,
                      .problem = called,

@@ -65,10 +65,7 @@ CallReport Attention::backward(const BackwardInputs& inputs, const BackwardOutpu
     problem.scale = scale;
     problem.q_base = state.problem.q_base;
     problem.kv_base = state.problem.kv_base;
-    if (lists != nullptr) check_lists(*lists, problem);
-    if (options.mask_map != nullptr)
-      check_map(*options.mask_map, lists != nullptr, state.program, problem);
-    if (options.kv_lengths != nullptr) refuse_kv_lengths();
+    check_backward_options(options, lists, state.program, problem);
     return run_backward(*state.core, *state.prepared,
                         {.program = state.program,
                          .problem = problem,

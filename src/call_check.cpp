@@ -182,59 +182,10 @@ void check_call(const Program& program, const Problem& problem, const ForwardOut
     check_capture(slots[i], program.bindings().captures[i], problem.device);
 }
 
-void check_map(const MaskMap& map, bool has_lists, const Program& program, const Problem& problem) {
-  if (has_lists)
-    raise("a call takes block lists or a mask map", "mask_map", "one of them", "both",
-          "MaskMap::from_block_lists is not needed: the call makes it");
-  map.require_serves(problem.batch, problem.query_heads, problem.q_len, problem.kv_len);
-  if (map.options().q_base != problem.q_base || map.options().kv_base != problem.kv_base)
-    raise(
-        "the mask map was built for other positions", "mask_map",
-        "q_base " + std::to_string(problem.q_base) + ", kv_base " + std::to_string(problem.kv_base),
-        "q_base " + std::to_string(map.options().q_base) + ", kv_base " +
-            std::to_string(map.options().kv_base),
-        "give MaskMapOptions the bases of the call");
-  map.require_describes(program);
-}
-
-void check_device_map(const CallOptions& options, const Program& program, const Problem& problem) {
-  if (options.block_lists != nullptr || options.mask_map != nullptr)
-    raise("a call takes block lists or one mask map", "device_map", "one of them", "several", {});
-  require_device(options.device_map->memory().device, problem.device, "device_map");
-  options.device_map->require_serves(program, problem.batch, problem.query_heads, problem.q_len,
-                                     problem.kv_len);
-}
-
 void check_map_build(const DeviceMaskMap& map, const Problem& problem) {
   require_device(map.memory().device, problem.device, "memory");
   map.require_serves(map.program(), problem.batch, problem.query_heads, problem.q_len,
                      problem.kv_len);
-}
-
-void check_kv_lengths(const TensorView& lengths, const Problem& problem) {
-  if (problem.device.kind == DeviceKind::kCpu)
-    throw Error({.code = ErrorCode::kUnsupported,
-                 .what = "key lengths are read by kernels on a device",
-                 .where = "kv_lengths",
-                 .expected = "tensors on a device",
-                 .got = "tensors on the CPU",
-                 .hint = "give each batch views of its own length"});
-  require_device(lengths.device, problem.device, "kv_lengths");
-  if (lengths.dtype != DType::kI32)
-    raise("key lengths are integers", "kv_lengths", "i32", std::string(name(lengths.dtype)), {});
-  if (!(lengths.shape == Dims{problem.batch}))
-    raise("there is one key length a batch", "kv_lengths", to_string(Dims{problem.batch}),
-          to_string(lengths.shape), {});
-}
-
-void refuse_kv_lengths() {
-  throw Error(
-      {.code = ErrorCode::kUnsupported,
-       .what = "backward reads no key lengths on the device",
-       .where = "kv_lengths",
-       .expected = "none",
-       .got = "a tensor",
-       .hint = "capture the lengths and write kv < lengths[b] into mask_mod, in forward too"});
 }
 
 void check_lists(const BlockLists& lists, const Problem& problem) {
@@ -260,6 +211,81 @@ void check_lists(const BlockLists& lists, const Problem& problem) {
         "batch 1 or " + std::to_string(problem.batch) + ", heads 1 or " +
             std::to_string(problem.query_heads),
         "batch " + std::to_string(shape[0]) + ", heads " + std::to_string(shape[1]), {});
+}
+
+namespace {
+
+void check_map(const MaskMap& map, bool has_lists, const Program& program, const Problem& problem) {
+  if (has_lists)
+    raise("a call takes block lists or a mask map", "mask_map", "one of them", "both",
+          "MaskMap::from_block_lists is not needed: the call makes it");
+  map.require_serves(problem.batch, problem.query_heads, problem.q_len, problem.kv_len);
+  if (map.options().q_base != problem.q_base || map.options().kv_base != problem.kv_base)
+    raise(
+        "the mask map was built for other positions", "mask_map",
+        "q_base " + std::to_string(problem.q_base) + ", kv_base " + std::to_string(problem.kv_base),
+        "q_base " + std::to_string(map.options().q_base) + ", kv_base " +
+            std::to_string(map.options().kv_base),
+        "give MaskMapOptions the bases of the call");
+  map.require_describes(program);
+}
+
+void check_device_map(const DeviceMaskMap& map, bool has_other, const Program& program,
+                      const Problem& problem) {
+  if (has_other)
+    raise("a call takes block lists or one mask map", "device_map", "one of them", "several", {});
+  require_device(map.memory().device, problem.device, "device_map");
+  map.require_serves(program, problem.batch, problem.query_heads, problem.q_len, problem.kv_len);
+}
+
+void check_kv_lengths(const TensorView& lengths, const Problem& problem) {
+  if (problem.device.kind == DeviceKind::kCpu)
+    throw Error({.code = ErrorCode::kUnsupported,
+                 .what = "key lengths are read by kernels on a device",
+                 .where = "kv_lengths",
+                 .expected = "tensors on a device",
+                 .got = "tensors on the CPU",
+                 .hint = "give each batch views of its own length"});
+  require_device(lengths.device, problem.device, "kv_lengths");
+  if (lengths.dtype != DType::kI32)
+    raise("key lengths are integers", "kv_lengths", "i32", std::string(name(lengths.dtype)), {});
+  if (!(lengths.shape == Dims{problem.batch}))
+    raise("there is one key length a batch", "kv_lengths", to_string(Dims{problem.batch}),
+          to_string(lengths.shape), {});
+}
+
+[[noreturn]] void refuse_kv_lengths() {
+  throw Error(
+      {.code = ErrorCode::kUnsupported,
+       .what = "backward reads no key lengths on the device",
+       .where = "kv_lengths",
+       .expected = "none",
+       .got = "a tensor",
+       .hint = "capture the lengths and write kv < lengths[b] into mask_mod, in forward too"});
+}
+
+/// What says which pairs are visited: one of lists and maps at most.
+void check_visited(const CallOptions& options, const BlockLists* lists, const Program& program,
+                   const Problem& problem) {
+  if (lists != nullptr) check_lists(*lists, problem);
+  const bool has_map = options.mask_map != nullptr;
+  if (has_map) check_map(*options.mask_map, lists != nullptr, program, problem);
+  if (options.device_map != nullptr)
+    check_device_map(*options.device_map, lists != nullptr || has_map, program, problem);
+}
+
+}  // namespace
+
+void check_forward_options(const CallOptions& options, const BlockLists* lists,
+                           const Program& program, const Problem& problem) {
+  check_visited(options, lists, program, problem);
+  if (options.kv_lengths != nullptr) check_kv_lengths(*options.kv_lengths, problem);
+}
+
+void check_backward_options(const CallOptions& options, const BlockLists* lists,
+                            const Program& program, const Problem& problem) {
+  check_visited(options, lists, program, problem);
+  if (options.kv_lengths != nullptr) refuse_kv_lengths();
 }
 
 }  // namespace tilewright

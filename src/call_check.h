@@ -13,17 +13,16 @@ void check_call(const Program& program, const Problem& problem, const ForwardOut
 /// query's.
 void check_lists(const BlockLists& lists, const Problem& problem);
 
-/// Checks that options.device_map is of this call and the only one that says what is visited.
-void check_device_map(const CallOptions& options, const Program& program, const Problem& problem);
+/// Checks what a forward call brings beside its tensors: `lists`, which are the call's own or those
+/// that it was prepared with, maps and key lengths, of which one at most says what is visited.
+void check_forward_options(const CallOptions& options, const BlockLists* lists,
+                           const Program& program, const Problem& problem);
+
+/// The same of backward, which takes no key lengths.
+void check_backward_options(const CallOptions& options, const BlockLists* lists,
+                            const Program& program, const Problem& problem);
+
 /// Checks that a map can be made for calls of a problem.
 void check_map_build(const DeviceMaskMap& map, const Problem& problem);
-
-/// Checks a table of key lengths: i32 [B] on the problem's device, which is none of the host.
-void check_kv_lengths(const TensorView& lengths, const Problem& problem);
-/// Throws: backward takes none.
-[[noreturn]] void refuse_kv_lengths();
-
-/// Checks that a map that the caller brings was made for this very call.
-void check_map(const MaskMap& map, bool has_lists, const Program& program, const Problem& problem);
 
 }  // namespace tilewright

@@ -113,11 +113,7 @@ CallReport Engine::attention(const Program& program, const ForwardInputs& inputs
   return recorded(state_->core->options, attempt, [&] {
     Problem problem = problem_from(inputs, outputs);
     problem.scale = options.scale;
-    if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
-    if (options.mask_map != nullptr)
-      check_map(*options.mask_map, options.block_lists != nullptr, program, problem);
-    if (options.device_map != nullptr) check_device_map(options, program, problem);
-    if (options.kv_lengths != nullptr) check_kv_lengths(*options.kv_lengths, problem);
+    check_forward_options(options, options.block_lists, program, problem);
     return run_call(*state_->core, *state_->prepare(program, problem),
                     {.program = program,
                      .problem = problem,
@@ -159,10 +155,7 @@ CallReport Engine::attention_backward(const Program& program, const BackwardInpu
   return recorded(state_->core->options, attempt, [&] {
     Problem problem = problem_from(inputs, outputs);
     problem.scale = options.scale;
-    if (options.block_lists != nullptr) check_lists(*options.block_lists, problem);
-    if (options.mask_map != nullptr)
-      check_map(*options.mask_map, options.block_lists != nullptr, program, problem);
-    if (options.kv_lengths != nullptr) refuse_kv_lengths();
+    check_backward_options(options, options.block_lists, program, problem);
     return run_backward(*state_->core, *state_->prepare(program, problem),
                         {.program = program,
                          .problem = problem,

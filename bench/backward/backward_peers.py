@@ -8,9 +8,7 @@ Rows of FILE: problem, implementation, median and quartiles in ms, TFLOP/s (2.5 
 ratio to the best peer, largest difference from the first peer's gradients relative to their largest, machine, versions, command.
 Kernels are compiled by several worker processes at once; a lock lets one at a time measure.
 """
-import argparse
 import fcntl
-import json
 import pathlib
 import sys
 
@@ -99,35 +97,10 @@ def printed(line):
 
 def work(arguments):
     torch._functorch.config.donated_buffer = False  # compiled peers run their backward many times
-    index, count = (int(n) for n in arguments.part.split("/"))
-    context = dict(machine=interleaved.machine(), versions=interleaved.versions(), command=arguments.command)
+    peers = arguments.peers.split(",")
     shapes = [shape for table in arguments.tables.split(",") for shape in TABLES[table]()]
-    with open(arguments.json + ".lock", "w") as lock, open(arguments.json, "a") as record:
-        for shape in shapes[index::count]:
-            engine = c_abi.Engine(arguments.library)
-            for line in measure(engine, shape, arguments.peers.split(","), lock):
-                record.write(json.dumps(line | context) + "\n")
-                record.flush()
-                printed(line)
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--json", required=True)
-    parser.add_argument("--tables", default=",".join(TABLES))
-    parser.add_argument("--peers", default=ALL_PEERS)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--part", help="i/n: every n-th problem, from the i-th; what workers are started with")
-    parser.add_argument("--command", default=" ".join(sys.argv))
-    arguments = parser.parse_args()
-    if arguments.part or arguments.workers == 1:
-        arguments.part = arguments.part or "0/1"
-        return work(arguments)
-    options = ["--library", arguments.library, "--json", arguments.json, "--tables", arguments.tables, "--peers",
-               arguments.peers, "--command", arguments.command]
-    sys.exit(interleaved.run_parts(__file__, options, arguments.workers))
+    interleaved.record(arguments, shapes, lambda shape, lock: measure(c_abi.Engine(arguments.library), shape, peers, lock), printed)
 
 
 if __name__ == "__main__":
-    main()
+    interleaved.run(__file__, TABLES, ALL_PEERS, work)

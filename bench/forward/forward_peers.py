@@ -9,10 +9,8 @@ Rows of FILE: problem, implementation, median and quartiles in ms, TFLOP/s on ex
 difference from the first peer's answer, machine, versions, command. Kernels are compiled by several worker processes at once;
 a lock lets one at a time measure.
 """
-import argparse
 import ctypes
 import fcntl
-import json
 import pathlib
 import sys
 
@@ -32,18 +30,15 @@ class Engine(c_abi.Engine):
         self.check(self.library.tw_forward(self.engine, program, ctypes.byref(inputs), ctypes.byref(outputs), None))
 
 
-def shapes(tables):
-    """The first problems of a list are the ones that a run that is cut short should have."""
-    variants = ("window", "prefix", "documents", "alibi", "softcap", "relative")
-    all_of_them = {
-        "mods": [Shape(v, e, e, 8192) for e in (128, 64, 256) for v in variants],
-        "square": [Shape(v, e, e, rows) for rows in (8192, 1024, 4096, 16384) for e in (64, 128, 256) for v in ("full", "causal")]
-        + [Shape("causal", 192, 128, 8192)],
-        "fp16": [Shape(v, 128, 128, 8192, "float16") for v in ("full", "causal", *variants)],
-        "heads": [Shape(v, 128, 128, 8192, kv_heads=heads) for heads in (4, 1) for v in ("causal", "documents")],
-    }
-    wanted = all_of_them if tables == "all" else tables.split(",")
-    return [shape for table in wanted for shape in all_of_them[table]]
+VARIANTS = ("window", "prefix", "documents", "alibi", "softcap", "relative")
+# The first problems of a table are the ones that a run that is cut short should have.
+TABLES = {
+    "mods": [Shape(v, e, e, 8192) for e in (128, 64, 256) for v in VARIANTS],
+    "square": [Shape(v, e, e, rows) for rows in (8192, 1024, 4096, 16384) for e in (64, 128, 256) for v in ("full", "causal")]
+    + [Shape("causal", 192, 128, 8192)],
+    "fp16": [Shape(v, 128, 128, 8192, "float16") for v in ("full", "causal", *VARIANTS)],
+    "heads": [Shape(v, 128, 128, 8192, kv_heads=heads) for heads in (4, 1) for v in ("causal", "documents")],
+}
 
 
 def wanted_peers(shape, names):
@@ -83,40 +78,26 @@ def measure(engines, shape, names, lock):
                    max_difference=float((answers[name] - answers[first_peer]).abs().max()))
 
 
+def printed(line):
+    problem = f"{line['variant']:9s} {line['e']}/{line['ev']} {line['dtype']:8s} kv{line['kv_heads']:<2d} {line['rows']:6d}"
+    print(f"{problem} {line['impl']:18s} {line['ms']:9.4f} ms {line['tflops']:7.1f} TF "
+          f"x{line['over_best_peer'] or 0:.3f} diff {line['max_difference']:.4f}", flush=True)
+
+
+def engines_for(shape, library):
+    """New ones for each problem: an engine's first call of a program picks the row for short or for long lengths."""
+    engines = {"tilewright": Engine(library)}
+    if shape.variant == "softcap":
+        engines["tilewright-fast"] = Engine(library, fast_functions=1)
+    return engines
+
+
 def work(arguments):
-    index, count = (int(n) for n in arguments.part.split("/"))
-    context = dict(machine=interleaved.machine(), versions=interleaved.versions(), command=arguments.command)
-    with open(arguments.json + ".lock", "w") as lock, open(arguments.json, "a") as record:
-        for shape in shapes(arguments.tables)[index::count]:
-            # An engine's first call of a program picks the row for short or for long lengths.
-            engines = {"tilewright": Engine(arguments.library)}
-            if shape.variant == "softcap":
-                engines["tilewright-fast"] = Engine(arguments.library, fast_functions=1)
-            for line in measure(engines, shape, arguments.peers.split(","), lock):
-                record.write(json.dumps(line | context) + "\n")
-                record.flush()
-                problem = f"{line['variant']:9s} {line['e']}/{line['ev']} {line['dtype']:8s} kv{line['kv_heads']:<2d} {line['rows']:6d}"
-                print(f"{problem} {line['impl']:18s} {line['ms']:9.4f} ms {line['tflops']:7.1f} TF "
-                      f"x{line['over_best_peer'] or 0:.3f} diff {line['max_difference']:.4f}", flush=True)
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--json", required=True)
-    parser.add_argument("--tables", default="all")
-    parser.add_argument("--peers", default=ALL_PEERS)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--part", help="i/n: every n-th problem, from the i-th; what workers are started with")
-    parser.add_argument("--command", default=" ".join(sys.argv))
-    arguments = parser.parse_args()
-    if arguments.part or arguments.workers == 1:
-        arguments.part = arguments.part or "0/1"
-        return work(arguments)
-    options = ["--library", arguments.library, "--json", arguments.json, "--tables", arguments.tables, "--peers",
-               arguments.peers, "--command", arguments.command]
-    sys.exit(interleaved.run_parts(__file__, options, arguments.workers))
+    peers = arguments.peers.split(",")
+    shapes = [shape for table in arguments.tables.split(",") for shape in TABLES[table]]
+    interleaved.record(arguments, shapes, lambda shape, lock: measure(engines_for(shape, arguments.library), shape, peers, lock),
+                       printed)
 
 
 if __name__ == "__main__":
-    main()
+    interleaved.run(__file__, TABLES, ALL_PEERS, work)

@@ -1,4 +1,6 @@
 """Implementations of one problem timed in turns in one process, and problems shared among worker processes."""
+import argparse
+import json
 import subprocess
 import sys
 import time
@@ -66,7 +68,34 @@ def machine():
     return {"gpu": torch.cuda.get_device_name(), "driver": found.stdout.strip()}
 
 
-def run_parts(script, options, workers):
-    """Starts `script` once a worker with --part i/n added; the largest exit status."""
-    parts = [subprocess.Popen([sys.executable, script, *options, "--part", f"{i}/{workers}"]) for i in range(workers)]
-    return max(part.wait() for part in parts)
+def record(arguments, shapes, lines_of, printed):
+    """Measures this worker's part of `shapes`: lines_of(shape, lock) yields rows, which go to the file with the machine's facts."""
+    index, count = (int(n) for n in arguments.part.split("/"))
+    context = dict(machine=machine(), versions=versions(), command=arguments.command)
+    with open(arguments.json + ".lock", "w") as lock, open(arguments.json, "a") as rows:
+        for shape in shapes[index::count]:
+            for line in lines_of(shape, lock):
+                rows.write(json.dumps(line | context) + "\n")
+                rows.flush()
+                printed(line)
+
+
+def run(script, tables, peers, work):
+    """The command line of a table of peers: work(arguments), in as many processes as --workers says."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--json", required=True)
+    parser.add_argument("--tables", default=",".join(tables), help="of " + ",".join(tables))
+    parser.add_argument("--peers", default=peers)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--part", help="i/n: every n-th problem, from the i-th; what workers are started with")
+    parser.add_argument("--command", default=" ".join(sys.argv))
+    arguments = parser.parse_args()
+    if arguments.part or arguments.workers == 1:
+        arguments.part = arguments.part or "0/1"
+        return work(arguments)
+    options = ["--library", arguments.library, "--json", arguments.json, "--tables", arguments.tables, "--peers",
+               arguments.peers, "--command", arguments.command]
+    parts = [subprocess.Popen([sys.executable, script, *options, "--part", f"{i}/{arguments.workers}"])
+             for i in range(arguments.workers)]
+    sys.exit(max(part.wait() for part in parts))

@@ -190,6 +190,28 @@ TEST_F(FakeSpans, ADeviceMapIsMadeOnTheStreamAndWalkedWhereItLies) {
   EXPECT_EQ(engine.stats().compiles, 1) << "the map's kernel comes with the row's";
 }
 
+TEST_F(FakeSpans, ADeviceMapBesideListsIsRefusedWhereverTheyComeFrom) {
+  Engine engine(options_);
+  const Call call(cases::square(1, 2, kLength, 64));
+  const Lists lists;
+  const DeviceMaskMapOptions sizes{.q_len = kLength, .kv_len = kLength};
+  const auto bytes = static_cast<std::int64_t>(DeviceMaskMap::bytes_for(cases::causal(), sizes));
+  const cases::Tensor room(DType::kU8, {bytes + 256});
+  TensorView memory = on_device(room);
+  memory.data =
+      reinterpret_cast<void*>((reinterpret_cast<DeviceAddress>(memory.data) + 255) / 256 * 256);
+  const DeviceMaskMap map(cases::causal(), sizes, memory);
+  const CallOptions both{.scale = {}, .block_lists = &lists.lists, .device_map = &map};
+  const CallOptions map_alone{.scale = {}, .device_map = &map};
+  const Attention prepared =
+      engine.prepare(cases::causal(), problem_from(call.inputs, call.outputs), lists.lists);
+  const auto where = [](auto&& run) { return cases::error_of(run).parts().where; };
+  EXPECT_EQ(where([&] { engine.attention(cases::causal(), call.inputs, call.outputs, both); }),
+            "device_map");
+  EXPECT_EQ(where([&] { prepared.forward(call.inputs, call.outputs, map_alone); }), "device_map");
+  EXPECT_TRUE(driver_.launches.empty());
+}
+
 TEST_F(FakeSpans, ADeviceMapNeedsAMaskAndItsMemory) {
   const DeviceMaskMapOptions sizes{.q_len = kLength, .kv_len = kLength};
   const cases::Tensor few(DType::kU8, {300});
