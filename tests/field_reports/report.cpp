@@ -51,4 +51,25 @@ void expect_same_bits(const Results& a, const Results& b) {
   EXPECT_EQ(compare_bits(*a.max_scores, *b.max_scores).reason, "");
 }
 
+std::vector<Extents> ragged_extents() {
+  std::vector<Extents> found;
+  for (const auto& [q_len, kv_len] : {std::pair{63, 64}, std::pair{64, 50}, std::pair{100, 77}})
+    found.push_back({.query_heads = 8,
+                     .kv_heads = 4,
+                     .q_len = q_len,
+                     .kv_len = kv_len,
+                     .head_dim = 64,
+                     .value_dim = 64});
+  return found;
+}
+
+Tensor half_visible(const Extents& extents) {
+  Tensor table(DType::kBool, {extents.q_len, extents.kv_len});
+  Random random(19);
+  table.fill([&](const Dims& at) {
+    return at[0] != 5 && at[0] != extents.q_len - 1 && random.chance(0.5);
+  });
+  return table;
+}
+
 }  // namespace tilewright::cases

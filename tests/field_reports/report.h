@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "support/forward.h"
 #include "support/targets.h"
@@ -31,6 +32,12 @@ void expect_error(const Program& program, const ForwardInputs& inputs, ErrorCode
 
 /// out, lse and max_scores agree bit for bit.
 void expect_same_bits(const Results& a, const Results& b);
+
+/// Lengths that are no multiple of 32 (C019), eight query heads on four key heads of 64.
+std::vector<Extents> ragged_extents();
+
+/// bool [Q, KV], about half of it true; row 5 and the last one see nothing.
+Tensor half_visible(const Extents& extents);
 
 inline Program causal() {
   return trace([](Index, Index, Index q, Index kv) { return q >= kv; });

@@ -76,19 +76,8 @@ TEST(FieldReport, C016ModsSeeOnlyPositionsOfTheProblem) {
 }
 
 TEST(FieldReport, C019LengthsThatAreNoMultipleOf32) {
-  for (const auto& [q_len, kv_len] : {std::pair{63, 64}, std::pair{64, 50}, std::pair{100, 77}}) {
-    const Extents extents{.query_heads = 8,
-                          .kv_heads = 4,
-                          .q_len = q_len,
-                          .kv_len = kv_len,
-                          .head_dim = 64,
-                          .value_dim = 64};
-    Tensor table(DType::kBool, {q_len, kv_len});
-    Random random(19);
-    // Row 5 and the last one see nothing.
-    table.fill([&, rows = q_len](const Dims& at) {
-      return at[0] != 5 && at[0] != rows - 1 && random.chance(0.5);
-    });
+  for (const Extents& extents : ragged_extents()) {
+    Tensor table = half_visible(extents);
     const Capture visible("visible", table);
     const Program program =
         trace([&](Index, Index, Index q, Index kv) { return Bool(visible[q][kv]); });

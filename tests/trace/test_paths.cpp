@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "author/mod_values.h"
 #include "ir/interpret.h"
 #include "tilewright/author.h"
 #include "tilewright/error.h"
@@ -13,25 +14,12 @@
 namespace tilewright {
 namespace {
 
-ir::Position pair(std::int64_t q, std::int64_t kv) { return {.b = 0, .h = 0, .q = q, .kv = kv}; }
-
 double score(const Program& program, double s, std::int64_t q, std::int64_t kv) {
   return ir::Interpreter(program.structure(), program.bindings()).score(s, pair(q, kv));
 }
 
 bool mask(const Program& program, std::int64_t q, std::int64_t kv) {
   return ir::Interpreter(program.structure(), program.bindings()).mask(pair(q, kv));
-}
-
-template <class F>
-ErrorParts error_of(F&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.parts();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
 }
 
 TEST(Paths, IfAndElse) {
