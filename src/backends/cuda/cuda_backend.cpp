@@ -74,12 +74,6 @@ bool makes_maps(const backends::EmitRequest& request, const KernelRow& row) {
   return row.walks_lists && request.program.roots().mask.has_value();
 }
 
-std::vector<std::string> capture_names(const ir::Program& program) {
-  std::vector<std::string> names;
-  for (const ir::CaptureSlot& slot : program.captures()) names.push_back(slot.name);
-  return names;
-}
-
 class CudaBackend final : public backends::Backend {
  public:
   explicit CudaBackend(const backends::BackendOptions& options)
@@ -177,8 +171,7 @@ class CudaBackend final : public backends::Backend {
                       .shared_bytes = shared_bytes(row, request.problem),
                       .pyramids = std::move(source.pyramids),
                       .reports = request.variant.reports,
-                      .makes_maps = makes_maps(request, row),
-                      .captures = capture_names(request.program)};
+                      .makes_maps = makes_maps(request, row)};
     auto kernel = std::make_shared<const CudaKernel>(runtime_->gpu(request.problem.device.ordinal),
                                                      binary, std::move(parts), request.program);
     if (request.variant.reports) remember(kernel);
@@ -254,8 +247,7 @@ class CudaBackend final : public backends::Backend {
         .pyramids = std::move(source.pyramids),
         .capturing = {.targets = std::move(source.capture_targets), .shape = source.capture_shape},
         .ordered = request.variant.ordered,
-        .reports = request.variant.reports,
-        .captures = capture_names(request.program)};
+        .reports = request.variant.reports};
     auto kernel = std::make_shared<const CudaBackwardKernel>(
         runtime_->gpu(request.problem.device.ordinal), binary, std::move(parts), request.program);
     if (request.variant.reports) remember(kernel);

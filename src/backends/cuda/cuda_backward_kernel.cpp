@@ -58,7 +58,7 @@ CudaBackwardKernel::CudaBackwardKernel(std::shared_ptr<Gpu> gpu, const backends:
   const ContextScope scope(gpu_->driver(), gpu_->context());
   load(binary);
   if (parts_.reports)
-    faults_ = std::make_unique<FaultRecord>(*gpu_, parts_.kernel_name, parts_.captures);
+    faults_ = std::make_unique<FaultRecord>(*gpu_, parts_.kernel_name);
 }
 
 FunctionHandle CudaBackwardKernel::function(const std::string& suffix) const {
@@ -126,7 +126,7 @@ std::size_t CudaBackwardKernel::launch_backward(const backends::BackwardLaunch& 
   const ContextScope scope(gpu_->driver(), gpu_->context());
   Workspace workspace(*gpu_, launch.host, static_cast<StreamHandle>(launch.stream));
   enqueue(launch, workspace);
-  if (faults_) faults_->launched(text_of(launch.problem));
+  if (faults_) faults_->launched(launch.program.structure(), text_of(launch.problem));
   return workspace.bytes();
 }
 

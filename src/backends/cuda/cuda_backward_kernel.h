@@ -24,7 +24,6 @@ struct BackwardKernelParts {
   CaptureKernelPlan capturing;
   bool ordered = false;
   bool reports = false;  ///< checked mode
-  std::vector<std::string> captures;
 };
 
 /// The loaded kernels of one derivative on one device.

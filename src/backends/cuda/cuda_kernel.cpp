@@ -57,7 +57,7 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const backends::Binary& binary,
   const ContextScope scope(gpu_->driver(), gpu_->context());
   load(binary);
   if (parts_.reports)
-    faults_ = std::make_unique<FaultRecord>(*gpu_, parts_.kernel_name, parts_.captures);
+    faults_ = std::make_unique<FaultRecord>(*gpu_, parts_.kernel_name);
 }
 
 void CudaKernel::load(const backends::Binary& binary) {
@@ -126,7 +126,7 @@ std::size_t CudaKernel::launch(const backends::Launch& launch) const {
                   .error = faults_ ? faults_->address() : 0};
   if (parts_.row.walks_lists) site.lists = place_spans(site, list_functions_);
   enqueue(site);
-  if (faults_) faults_->launched(text_of(launch.problem));
+  if (faults_) faults_->launched(launch.program.structure(), text_of(launch.problem));
   return workspace.bytes();
 }
 

@@ -22,7 +22,6 @@ struct KernelParts {
   std::vector<PyramidRequest> pyramids;
   bool reports = false;     ///< checked mode
   bool makes_maps = false;  ///< has a kernel that makes a mask map
-  std::vector<std::string> captures;
 };
 
 /// A loaded kernel on one device.

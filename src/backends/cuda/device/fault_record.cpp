@@ -14,8 +14,7 @@ constexpr unsigned kPortableAndMapped = 3;  // CU_MEMHOSTALLOC_PORTABLE | _DEVIC
 
 }  // namespace
 
-FaultRecord::FaultRecord(Gpu& gpu, std::string kernel, std::vector<std::string> captures)
-    : gpu_(gpu), kernel_(std::move(kernel)), captures_(std::move(captures)) {
+FaultRecord::FaultRecord(Gpu& gpu, std::string kernel) : gpu_(gpu), kernel_(std::move(kernel)) {
   const Driver& driver = gpu.driver();
   void* memory = nullptr;
   driver.check(driver.host_allocate(&memory, sizeof(Record), kPortableAndMapped), "cuMemHostAlloc",
@@ -33,9 +32,11 @@ FaultRecord::~FaultRecord() {
   gpu_.driver().context_pop(&popped);
 }
 
-void FaultRecord::launched(std::string problem) {
+void FaultRecord::launched(const ir::Program& program, std::string problem) {
   const std::lock_guard lock(mutex_);
   problem_ = std::move(problem);
+  captures_.clear();
+  for (const ir::CaptureSlot& slot : program.captures()) captures_.push_back(slot.name);
 }
 
 void FaultRecord::raise_if_written() {

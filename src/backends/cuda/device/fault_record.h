@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cuda/device/gpu.h"
+#include "ir/program.h"
 
 namespace tilewright::cuda {
 
@@ -13,15 +14,16 @@ namespace tilewright::cuda {
 /// memory that the device writes, so that looking costs no synchronisation.
 class FaultRecord {
  public:
-  /// `captures` names the kernel's captured tensors by slot. The device's context must be current.
-  FaultRecord(Gpu& gpu, std::string kernel, std::vector<std::string> captures);
+  /// The device's context must be current.
+  FaultRecord(Gpu& gpu, std::string kernel);
   ~FaultRecord();
   FaultRecord(const FaultRecord&) = delete;
   FaultRecord& operator=(const FaultRecord&) = delete;
 
   DeviceAddress address() const noexcept { return address_; }
-  /// Remembers what the latest launch was about; messages name it.
-  void launched(std::string problem);
+  /// Remembers what the latest launch was about; messages name it and its captured tensors. Programs
+  /// of one structure share a kernel, so that names are each call's own.
+  void launched(const ir::Program& program, std::string problem);
   /// Throws Error{kIndexOutOfRange} or {kDivisionByZero} if a kernel has reported since the last
   /// time, and forgets it.
   void raise_if_written();
@@ -34,11 +36,11 @@ class FaultRecord {
   };
   Gpu& gpu_;
   std::string kernel_;
-  std::vector<std::string> captures_;
   volatile Record* record_ = nullptr;
   DeviceAddress address_ = 0;
   std::mutex mutex_;
   std::string problem_;
+  std::vector<std::string> captures_;  ///< names by slot
 };
 
 }  // namespace tilewright::cuda
