@@ -42,21 +42,53 @@ CompilePolicy policy_named(const std::string& text) {
                .hint = {}});
 }
 
+struct TextOption {
+  std::string_view name;
+  std::string EngineOptions::* field;
+};
+constexpr TextOption kTextOptions[] = {
+    {"backend", &EngineOptions::backend},         {"cpu_isa", &EngineOptions::cpu_isa},
+    {"cache_dir", &EngineOptions::cache_dir},     {"record_dir", &EngineOptions::record_dir},
+    {"nvrtc", &EngineOptions::nvrtc},             {"cuda_driver", &EngineOptions::cuda_driver},
+    {"kernel_dir", &EngineOptions::kernel_dir},
+};
+
+struct FlagOption {
+  std::string_view name;
+  bool EngineOptions::* field;
+};
+constexpr FlagOption kFlagOptions[] = {
+    {"record_data", &EngineOptions::record_data},
+    {"require_fast", &EngineOptions::require_fast},
+    {"checked", &EngineOptions::checked},
+    {"fast_functions", &EngineOptions::fast_functions},
+    {"deterministic", &EngineOptions::deterministic},
+};
+
 EngineOptions options_from(const nb::dict& fields) {
   EngineOptions options;
   for (const auto& [key, value] : fields) {
-    const std::string field = nb::cast<std::string>(key);
-    if (field == "threads") options.threads = nb::cast<int>(value);
-    if (field == "backend") options.backend = nb::cast<std::string>(value);
-    if (field == "cpu_isa") options.cpu_isa = nb::cast<std::string>(value);
-    if (field == "cache_dir") options.cache_dir = nb::cast<std::string>(value);
-    if (field == "record_dir") options.record_dir = nb::cast<std::string>(value);
-    if (field == "require_fast") options.require_fast = nb::cast<bool>(value);
-    if (field == "compile_policy")
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "threads") options.threads = nb::cast<int>(value);
+    if (name == "compile_policy")
       options.compile_policy = policy_named(nb::cast<std::string>(value));
+    for (const TextOption& option : kTextOptions)
+      if (name == option.name) options.*option.field = nb::cast<std::string>(value);
+    for (const FlagOption& option : kFlagOptions)
+      if (name == option.name) options.*option.field = nb::cast<bool>(value);
   }
   options.host.log = &log_to_python;
   return options;
+}
+
+/// The names that options_from knows.
+nb::list option_names() {
+  nb::list names;
+  names.append("threads");
+  names.append("compile_policy");
+  for (const TextOption& option : kTextOptions) names.append(option.name);
+  for (const FlagOption& option : kFlagOptions) names.append(option.name);
+  return names;
 }
 
 ForwardInputs inputs_from(const nb::tuple& operands, OperandViews& views) {
@@ -232,9 +264,11 @@ void bind_engine(nb::module_& module) {
       .def("prepare", &prepare, nb::arg("program"), nb::arg("inputs"), nb::arg("outputs"),
            nb::arg("options"))
       .def("stats", &stats_of)
+      .def("check_device_errors", [](const Engine& self) { self.check_device_errors(); })
       .def_prop_ro("cache_dir", [](const Engine& self) { return self.options().cache_dir; })
       .def_prop_ro("require_fast", [](const Engine& self) { return self.options().require_fast; });
   bind_backward(engine);
+  module.def("engine_option_names", &option_names);
   module.def("targets", &targets_as_dicts);
   module.def("merge_partials", &merge, nb::arg("a"), nb::arg("b"), nb::arg("into"));
 }

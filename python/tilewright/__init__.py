@@ -4,7 +4,7 @@ from . import masks, scores
 from ._attention import Prepared, Result, attention, explain, prepare
 from ._core import BlockLists, Bool, Engine, Index, Number, Program, Score, Value, targets
 from ._core import __version__ as __version__
-from ._engine import configure, engine, stats
+from ._engine import check_device_errors, configure, engine, stats
 from ._error import (
     CompileForbiddenError,
     DivisionByZeroError,
@@ -51,6 +51,7 @@ __all__ = [
     "Value",
     "attention",
     "capture",
+    "check_device_errors",
     "configure",
     "engine",
     "explain",

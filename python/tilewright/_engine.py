@@ -25,9 +25,15 @@ def engine(require_fast: bool = False) -> _core.Engine:
 
 
 def configure(**options: Any) -> None:
-    """Sets options of the shared engine: threads, backend ("reference", "cpu", "cuda"), cpu_isa,
-    cache_dir ("none": memory only), compile_policy ("allow", "warn", "forbid"), record_dir."""
-    known = ("threads", "backend", "cpu_isa", "cache_dir", "compile_policy", "record_dir")
+    """Sets options of the shared engine; those of EngineOptions in C++, by the same names.
+
+    threads, backend ("reference", "cpu", "cuda"), cpu_isa, cache_dir ("none": memory only),
+    compile_policy ("allow", "warn", "forbid"), record_dir, record_data; and for GPUs: fast_functions
+    (tanh and sigmoid in their fast form, with a tolerance of its own), checked (bad subscripts and
+    divisors are reported, see `check_device_errors`), deterministic (gradients in a fixed order),
+    nvrtc, cuda_driver, kernel_dir.
+    """
+    known = [name for name in _core.engine_option_names() if name != "require_fast"]
     for name in options:
         if name not in known:
             raise TypeError(f"configure() has no option '{name}'; it has {', '.join(known)}")
@@ -39,6 +45,14 @@ def configure(**options: Any) -> None:
 def stats() -> dict[str, Any]:
     """Counters of the shared engine: compiles, hits, calls, calls by kernel."""
     return engine().stats()
+
+
+def check_device_errors() -> None:
+    """Raises what kernels on GPUs have reported since the last call of this, in checked mode: a live
+    subscript outside its tensor, or a live division by zero. Synchronise the device first to be sure
+    that everything has arrived."""
+    for made in list(_engines.values()):
+        made.check_device_errors()
 
 
 def _after_fork() -> None:

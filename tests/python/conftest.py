@@ -20,7 +20,7 @@ ON_GPUS = (
     "test_torch_autograd", "test_torch_compile", "test_torch_compile_catalogue",
     "test_torch_cuda", "test_torch_decode",
     "test_torch_entries", "test_torch_field_reports", "test_torch_flex", "test_torch_flex_cases",
-    "test_torch_learned_bias", "test_torch_mods_of_others", "test_torch_training",
+    "test_torch_learned_bias", "test_torch_mods_of_others", "test_torch_paged", "test_torch_training",
 )  # fmt: skip
 
 

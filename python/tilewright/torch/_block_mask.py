@@ -14,16 +14,12 @@ import torch
 from .._error import InvalidArgumentError
 from .._pictures import Mask
 from .._trace import Traced, trace
+from ._block_fields import LISTS, list_field, require_lists, require_rank
 from ._block_lists import block_pair, covered_pairs, cropped_lists, dense_from_lists, lists_of_mask, transposed
 from ._block_text import block_picture, block_report
 from ._devices import indexed
 
 DEFAULT_BLOCK = 128
-_LISTS = (
-    "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks",
-    "q_indices", "full_q_num_blocks", "full_q_indices", "dq_write_order", "dq_write_order_full",
-    "dq_kv_order",
-)  # fmt: skip
 
 try:
     from torch.nn.attention import flex_attention as _theirs
@@ -38,20 +34,6 @@ def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
     return batch.new_ones((), dtype=torch.bool)
 
 
-def _field(name: str) -> property:
-    def get(self: BlockMask) -> Any:
-        if name not in self._fields:
-            self._make_lists()
-        return self._fields.get(name)
-
-    def put(self: BlockMask, value: Any) -> None:
-        self._make_lists()
-        self._fields[name] = value
-        self._lists_decide = True
-
-    return property(get, put)
-
-
 class BlockMask(_TorchBlockMask):
     """Which blocks of a [B, H, Q_LEN, KV_LEN] mask are empty, partial or full."""
 
@@ -60,8 +42,8 @@ class BlockMask(_TorchBlockMask):
     _broadcast: tuple[bool, ...]
     dq_kv_order_spt: Any
 
-    for _name in _LISTS:
-        locals()[_name] = _field(_name)
+    for _name in LISTS:
+        locals()[_name] = list_field(_name)
 
     def __init__(
         self, seq_lengths: tuple[int, int], kv_num_blocks: Any, kv_indices: Any,
@@ -71,27 +53,14 @@ class BlockMask(_TorchBlockMask):
         dq_write_order: Any = None, dq_write_order_full: Any = None, dq_kv_order: Any = None,
         dq_kv_order_spt: Any = None,
     ):  # fmt: skip
-        if kv_num_blocks is None:
-            raise AssertionError("kv_num_blocks must be provided")
-        if kv_indices is None:
-            raise AssertionError("kv_indices must be provided")
-        if kv_indices.dim() < 2:
-            raise RuntimeError("BlockMask must have at least 2 dimensions")
-        for pair in ("kv", "q"):
-            given = {"kv": (full_kv_num_blocks, full_kv_indices),
-                     "q": (full_q_num_blocks, full_q_indices)}[pair]  # fmt: skip
-            if (given[0] is None) != (given[1] is None):
-                raise AssertionError(
-                    f"full_{pair}_num_blocks and full_{pair}_indices must be both provided or omitted"
-                )
-        if dq_write_order_full is not None and dq_write_order is None:
-            raise ValueError("dq_write_order_full requires dq_write_order")
         values = (
             kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, q_num_blocks, q_indices,
             full_q_num_blocks, full_q_indices, dq_write_order, dq_write_order_full, dq_kv_order,
         )  # fmt: skip
+        fields = dict(zip(LISTS, values))
+        require_lists(fields)
         self._set(tuple(seq_lengths), block_pair(BLOCK_SIZE), mask_mod, kv_num_blocks.device)
-        self._fields = dict(zip(_LISTS, values))
+        self._fields = fields
         self._lists_decide = True
         self._batch_dims = tuple(kv_indices.shape[:-2])
         self.dq_kv_order_spt = dq_kv_order_spt
@@ -131,8 +100,7 @@ class BlockMask(_TorchBlockMask):
         dq_write_order: Any = None, dq_write_order_full: Any = None, dq_kv_order: Any = None,
     ) -> BlockMask:  # fmt: skip
         """From block lists; they decide which tiles exist, with or without a mask_mod."""
-        if kv_indices.dim() < 2:
-            raise RuntimeError("BlockMask must have at least 2 dimensions")
+        require_rank(kv_indices)
         if dq_kv_order is not None and not isinstance(dq_kv_order, (bool, torch.Tensor)):
             raise ValueError("dq_kv_order must be a bool, Tensor, or None")
         block = block_pair(BLOCK_SIZE)
@@ -213,7 +181,7 @@ class BlockMask(_TorchBlockMask):
     def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
         lengths = tuple(self.seq_lengths) if flatten else (self.seq_lengths,)
         block = tuple(self.BLOCK_SIZE) if flatten else (self.BLOCK_SIZE,)
-        lists = tuple(getattr(self, name) for name in _LISTS)
+        lists = tuple(getattr(self, name) for name in LISTS)
         return (*lengths, *lists, self.dq_kv_order_spt, *block, self.mask_mod)
 
     def numel(self) -> int:
@@ -247,7 +215,7 @@ class BlockMask(_TorchBlockMask):
         return head + self.to_string().strip() + "\n)"
 
     def __repr__(self) -> str:
-        return block_report(self, _LISTS[:8])
+        return block_report(self, LISTS[:8])
 
     def to(self, device: Any) -> BlockMask:
         """A mask for tensors on `device`; tensors that the mask_mod captured stay where they are."""
