@@ -47,9 +47,9 @@ struct TextOption {
   std::string EngineOptions::* field;
 };
 constexpr TextOption kTextOptions[] = {
-    {"backend", &EngineOptions::backend},         {"cpu_isa", &EngineOptions::cpu_isa},
-    {"cache_dir", &EngineOptions::cache_dir},     {"record_dir", &EngineOptions::record_dir},
-    {"nvrtc", &EngineOptions::nvrtc},             {"cuda_driver", &EngineOptions::cuda_driver},
+    {"backend", &EngineOptions::backend},       {"cpu_isa", &EngineOptions::cpu_isa},
+    {"cache_dir", &EngineOptions::cache_dir},   {"record_dir", &EngineOptions::record_dir},
+    {"nvrtc", &EngineOptions::nvrtc},           {"cuda_driver", &EngineOptions::cuda_driver},
     {"kernel_dir", &EngineOptions::kernel_dir},
 };
 

@@ -27,8 +27,7 @@ TEST_F(FakeLaunch, AFaultNamesTheCapturesOfTheCallThatMetIt) {
   const cases::Tensor table(DType::kF32, {256});
   for (const std::string name : {"slopes", "biases"}) {
     engine.attention(shifted(name, table), call.inputs, call.outputs);
-    auto* const record =
-        reinterpret_cast<Record*>(params_of(driver_.launches.size() - 1).error);
+    auto* const record = reinterpret_cast<Record*>(params_of(driver_.launches.size() - 1).error);
     ASSERT_NE(record, nullptr);
     *record = {static_cast<std::int32_t>(FaultCode::kIndexOutOfRange), 0, 260};
     const Error error = cases::error_of([&] { engine.check_device_errors(); });

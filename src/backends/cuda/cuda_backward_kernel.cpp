@@ -57,8 +57,7 @@ CudaBackwardKernel::CudaBackwardKernel(std::shared_ptr<Gpu> gpu, const backends:
     : gpu_(std::move(gpu)), parts_(std::move(parts)), block_(program, parts_.pyramids) {
   const ContextScope scope(gpu_->driver(), gpu_->context());
   load(binary);
-  if (parts_.reports)
-    faults_ = std::make_unique<FaultRecord>(*gpu_, parts_.kernel_name);
+  if (parts_.reports) faults_ = std::make_unique<FaultRecord>(*gpu_, parts_.kernel_name);
 }
 
 FunctionHandle CudaBackwardKernel::function(const std::string& suffix) const {

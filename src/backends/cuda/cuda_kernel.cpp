@@ -56,8 +56,7 @@ CudaKernel::CudaKernel(std::shared_ptr<Gpu> gpu, const backends::Binary& binary,
     : gpu_(std::move(gpu)), parts_(std::move(parts)), block_(program, parts_.pyramids) {
   const ContextScope scope(gpu_->driver(), gpu_->context());
   load(binary);
-  if (parts_.reports)
-    faults_ = std::make_unique<FaultRecord>(*gpu_, parts_.kernel_name);
+  if (parts_.reports) faults_ = std::make_unique<FaultRecord>(*gpu_, parts_.kernel_name);
 }
 
 void CudaKernel::load(const backends::Binary& binary) {

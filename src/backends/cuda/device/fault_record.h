@@ -21,8 +21,8 @@ class FaultRecord {
   FaultRecord& operator=(const FaultRecord&) = delete;
 
   DeviceAddress address() const noexcept { return address_; }
-  /// Remembers what the latest launch was about; messages name it and its captured tensors. Programs
-  /// of one structure share a kernel, so that names are each call's own.
+  /// Remembers what the latest launch was about; messages name it and its captured tensors.
+  /// Programs of one structure share a kernel, so that names are each call's own.
   void launched(const ir::Program& program, std::string problem);
   /// Throws Error{kIndexOutOfRange} or {kDivisionByZero} if a kernel has reported since the last
   /// time, and forgets it.
