@@ -124,6 +124,26 @@ std::optional<TensorView> numpy_view(nb::handle object, nb::object& kept) {
   return view;
 }
 
+/// Whether these are plain tensors [B, Hq, Q, E], [B or 1, Hkv, KV, E] and one of rank 4, Hq equal
+/// to Hkv or, with `grouped`, a multiple. Where not, the Python half says what is wrong, or knows
+/// better.
+bool operands_fit(nb::handle query, nb::handle key, nb::handle value, bool grouped) {
+  const TorchTensors* torch = TorchTensors::loaded();
+  if (torch == nullptr) return false;
+  const auto view = [&](nb::handle tensor) {
+    return torch->is_plain(tensor.ptr()) ? torch->view(tensor.ptr()) : std::nullopt;
+  };
+  const auto q = view(query), k = view(key), v = view(value);
+  if (!q || !k || !v) return false;
+  constexpr std::size_t kRank = 4;
+  if (q->shape.size() != kRank || k->shape.size() != kRank || v->shape.size() != kRank)
+    return false;
+  const std::int64_t heads = q->shape[1], key_heads = k->shape[1];
+  const bool heads_fit = grouped ? key_heads != 0 && heads % key_heads == 0 : heads == key_heads;
+  return heads_fit && q->shape[3] == k->shape[3] &&
+         (k->shape[0] == q->shape[0] || k->shape[0] == 1);
+}
+
 }  // namespace
 
 TensorView view_of_operand(nb::handle object, const std::string& name, nb::object& kept) {
@@ -183,6 +203,8 @@ void bind_tensors(nb::module_& module) {
         return true;
       },
       nb::arg("objects"));
+  module.def("operands_fit", &operands_fit, nb::arg("query"), nb::arg("key"), nb::arg("value"),
+             nb::arg("grouped"));
   module.def("view_of", &view_of, nb::arg("object"), nb::arg("name") = "tensor");
   module.def("view_at", &view_at, nb::arg("address"), nb::arg("dtype"), nb::arg("shape"),
              nb::arg("strides"), nb::arg("owner").none());

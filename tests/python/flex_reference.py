@@ -50,6 +50,10 @@ def assert_near(got, want, ref, eager, factor=1.0):
     times (fp32: 10 times) that of the operations done one by one in the same dtype."""
     name = str(got.dtype).removeprefix("torch.")
     got, want, ref, eager = (t.detach().double() for t in (got, want, ref, eager))
+    if got.numel() and not want.any():
+        # Where each row has one key, gradients of scores are differences of equal sums of terms near 1.
+        assert got.abs().max() <= EPS[name]
+        return
     assert_close(got, want, ref, name, factor)
     if name != "float64" and got.numel():
         error, reference = (got - want).abs().mean(), (eager - want).abs().mean()

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from dense import assert_stats
-from devices import DEVICE
+from devices import DEVICE, ON_GPU
 from flex_reference import NOTHING, check, dense, leaves, operands
 
 import tilewright as tw
@@ -75,7 +75,12 @@ def test_keys_shared_by_the_batch(batch):
     "dims", [(64, 32), (32, 64), (17, 17), (24, 24), (94, 94), (121, 121), (13, 5), (192, 128), (512, 256)], ids=str
 )
 def test_head_dims(dims):
-    check(*operands(B=1, H=2, S=65, D=dims[0], Dv=dims[1]), SCORES["soft cap"], CAUSAL)
+    # fp32 beyond 256 has no gradients on a GPU (docs/kernels/portable_backward.md).
+    served = not ON_GPU or max(dims) <= 256
+    check(*operands(B=1, H=2, S=65, D=dims[0], Dv=dims[1]), SCORES["soft cap"], CAUSAL, gradients=served)
+    if not served:
+        half = operands(B=1, H=2, S=65, D=dims[0], Dv=dims[1], dtype=torch.float16)
+        check(*half, SCORES["soft cap"], CAUSAL)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +118,9 @@ def test_strides(kind, which):
     given = [arranged(t, kind) if which in ("all", name) else t for name, t in zip("qkv", tensors)]
     assert all(torch.equal(a, b) for a, b in zip(given, tensors))
     out = check(*given, SCORES["soft cap"], CAUSAL)
-    assert torch.equal(out, flex_attention(*tensors, SCORES["soft cap"], mask_mod=CAUSAL))
+    plain = flex_attention(*tensors, SCORES["soft cap"], mask_mod=CAUSAL)
+    # On a GPU strides choose the kernel, and kernels add up in orders of their own.
+    assert torch.allclose(out, plain, rtol=2e-3, atol=2e-3) if ON_GPU else torch.equal(out, plain)
     assert out.stride(-1) == 1
 
 

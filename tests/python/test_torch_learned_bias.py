@@ -123,7 +123,7 @@ def test_views_of_one_tensor_share_its_gradient():
         first, second, third = base.chunk(3)
         out = attend(q, k, v, lambda s, b, h, q, kv: (s + first[h, q]) * second[h, kv] + third[h, 0])
         found.append(torch.autograd.grad(out.square().sum(), base)[0])
-    torch.testing.assert_close(*found, atol=1e-11, rtol=1e-9)
+    same(*found, 1e-11, 1e-9)
 
 
 def test_a_bias_made_by_a_module_inside_a_compiled_step():

@@ -181,6 +181,7 @@ def test_inference_mode():
     torch.testing.assert_close(again, out.clone())
 
 
+@pytest.mark.cpu_only("a GPU keeps an order where it is asked to")
 def test_fixed_order_is_always_met_on_the_cpu():
     inputs = operands(S=200)
     up = torch.randn(2, 4, 200, 16)
@@ -206,6 +207,7 @@ def test_kernel_options_are_noted():
     assert torch.equal(flex_attention(q, k, v, kernel_options=options), flex_attention(q, k, v))
 
 
+@pytest.mark.cpu_only("the reference backend reads host memory")
 def test_require_fast_refuses_only_slow_kernels():
     tw.configure(backend="reference")
     try:

@@ -37,7 +37,7 @@ class Attention(torch.autograd.Function):
             call.program, operands, call.scale, call.made_lists, (True, call.max_scores),
             call.engine, call.stream,
         )  # fmt: skip
-        ctx.set_materialize_grads(False)
+        ctx.materialize_grads = False
         if max_scores is not None:
             ctx.mark_non_differentiable(max_scores)
         ctx.save_for_backward(query, key, value, out, lse, *captures)

@@ -30,6 +30,10 @@ def refuse_functorch() -> None:
         _ops.refuse_transform(str(interpreter.key()).rpartition(".")[2].lower())
 
 
+# Whether autocast is on for any device: asked first, since naming a device costs ten times as much.
+autocast_is_on = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
+
+
 def autocast(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
     """Operands as torch.autocast wants matrix products: in its dtype, unless they are fp64."""
     device = query.device.type

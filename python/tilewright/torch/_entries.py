@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from .._error import InvalidArgumentError, UnsupportedError
-from ._flex import _run
+from ._flex import attend
 from ._packed import Packing, packed_over
 
 
@@ -87,9 +87,9 @@ def flash_attn_func(
     shift = lambda b, q_idx: offset  # noqa: E731
     mask = _and(_band(shift, tuple(window_size), causal), mask_mod)
     score = _flash_mods(softcap, alibi_slopes, score_mod, shift)
-    operands = tuple(t.transpose(1, 2) for t in (q, k, v))
-    out, lse, _ = _run(
-        operands, score, mask, scale=softmax_scale, lse=return_lse, deterministic=deterministic
+    query, key, value = (t.transpose(1, 2) for t in (q, k, v))
+    out, lse, _ = attend(
+        query, key, value, score, mask, scale=softmax_scale, lse=return_lse, deterministic=deterministic
     )
     out = out.transpose(1, 2)
     return (out, lse) if return_lse else out
@@ -136,9 +136,9 @@ def flash_attn_varlen_func(
     mask = _and(band, mask_mod)
     score = _flash_mods(softcap, alibi_slopes, score_mod, shift)
     score, mask = packed_over(packing, score, mask)
-    operands = tuple(t.transpose(0, 1)[None] for t in (q, k, v))
-    out, lse, _ = _run(
-        operands, score, mask, scale=softmax_scale, lse=return_lse, deterministic=deterministic
+    query, key, value = (t.transpose(0, 1)[None] for t in (q, k, v))
+    out, lse, _ = attend(
+        query, key, value, score, mask, scale=softmax_scale, lse=return_lse, deterministic=deterministic
     )
     out = out[0].transpose(0, 1)
     return (out, lse[0]) if return_lse else out
@@ -173,13 +173,13 @@ def scaled_dot_product_attention(
             str(key.size(-3)), "enable_gqa=True shares key heads",
         )
     lead = query.shape[:-3]
-    operands = tuple(t.reshape(-1, *t.shape[-3:]) for t in (query, key, value))
+    query, key, value = (t.reshape(-1, *t.shape[-3:]) for t in (query, key, value))
     score, mask = score_mod, mask_mod
     if is_causal:
         mask = _and(lambda b, h, q_idx, kv_idx: q_idx >= kv_idx, mask)
     if attn_mask is not None:
-        score, mask = _with_table(attn_mask, operands[0], operands[1], score, mask)
-    out, _, _ = _run(operands, score, mask, scale=scale)
+        score, mask = _with_table(attn_mask, query, key, score, mask)
+    out, _, _ = attend(query, key, value, score, mask, scale=scale)
     return out.reshape(*lead, *out.shape[1:])
 
 

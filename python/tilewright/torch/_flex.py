@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, TypedDict
 
 import torch
 
+from .. import _core
 from .._error import InvalidArgumentError, UnsupportedError
 from .._trace import positional_count, program_of
 from ._block_lists import mask_of_lists
 from ._block_mask import BlockMask
-from ._call import autocast, call, lists_of, refuse_functorch
+from ._call import autocast, autocast_is_on, call, lists_of, refuse_functorch
 from ._packed import packed_mods
 
 
@@ -208,15 +209,17 @@ def flex_attention(
     every run (None: as torch.use_deterministic_algorithms says; always met on the CPU);
     `require_fast`, which refuses what only a slower kernel serves.
     """
-    _check_shapes(query, key, value, enable_gqa)
-    _check_batches(query, key)
+    compiling = torch.compiler.is_dynamo_compiling()
+    if compiling or not _core.operands_fit(query, key, value, enable_gqa):
+        _check_shapes(query, key, value, enable_gqa)
+        _check_batches(query, key)
     if return_lse and return_aux is not None:
         raise ValueError(
             "Cannot specify both return_lse and return_aux. return_lse is deprecated, please use "
             "return_aux=AuxRequest(lse=True) instead."
         )
-    _check_kernel_options(kernel_options)
-    compiling = torch.compiler.is_dynamo_compiling()
+    if kernel_options:
+        _check_kernel_options(kernel_options)
     if score_mod is not None and not compiling and positional_count(score_mod) == 4:
         raise InvalidArgumentError(
             "a mask_mod is given as score_mod", "score_mod", "score, b, h, q_idx, kv_idx",
@@ -226,16 +229,15 @@ def flex_attention(
     mask = _both(of_mask, mask_mod)
     if cu_seqlens is not None:
         score_mod, mask = packed_mods(score_mod, mask, cu_seqlens, query, key)
-    wanted = return_aux or AuxRequest(lse=return_lse)
+    wants_lse, wants_max = (return_lse, False) if return_aux is None else return_aux
     if deterministic is None:
         deterministic = torch.are_deterministic_algorithms_enabled()
-    out, lse, max_scores = _run(
-        (query, key, value), score_mod, mask, scale=scale, lists=lists, list_sizes=sizes,
-        lse=wanted.lse, max_scores=wanted.max_scores, require_fast=require_fast,
-        deterministic=deterministic,
+    out, lse, max_scores = (_record if compiling else _run)(
+        query, key, value, score_mod, mask, scale=scale, lists=lists, list_sizes=sizes,
+        lse=wants_lse, max_scores=wants_max, require_fast=require_fast, deterministic=deterministic,
     )  # fmt: skip
     if return_aux is not None:
-        return out, AuxOutput(lse if wanted.lse else None, max_scores if wanted.max_scores else None)
+        return out, AuxOutput(lse if wants_lse else None, max_scores if wants_max else None)
     if return_lse:
         _warn_return_lse()
         return out, lse
@@ -251,12 +253,32 @@ def _warn_return_lse() -> None:
     )
 
 
-def _run(operands: Any, score_mod: Any, mask_mod: Any, **options: Any) -> Any:
-    if torch.compiler.is_dynamo_compiling():
-        from ._graph import call_in_graph
+def _record(
+    query: Any, key: Any, value: Any, score_mod: Any, mask_mod: Any, **options: Any
+) -> tuple[Any, Any, Any]:
+    from ._graph import call_in_graph
 
-        return call_in_graph(operands, score_mod, mask_mod, **options)
+    return call_in_graph((query, key, value), score_mod, mask_mod, **options)
+
+
+def _run(
+    query: Any, key: Any, value: Any, score_mod: Any, mask_mod: Any, *, scale: Any = None,
+    lists: Any = (), list_sizes: Any = (), lse: bool = False, max_scores: bool = False,
+    require_fast: bool = False, deterministic: bool = False,
+) -> tuple[Any, Any, Any]:  # fmt: skip
     refuse_functorch()
-    query, key, value = autocast(*operands)
+    if autocast_is_on():
+        query, key, value = autocast(query, key, value)
     program = program_of(score_mod, mask_mod, query)
-    return call(program, query, key, value, **options)
+    return call(
+        program, query, key, value, scale=scale, lists=lists, list_sizes=list_sizes, lse=lse,
+        max_scores=max_scores, require_fast=require_fast, deterministic=deterministic,
+    )  # fmt: skip
+
+
+def attend(
+    query: Any, key: Any, value: Any, score_mod: Any, mask_mod: Any, **options: Any
+) -> tuple[Any, Any, Any]:
+    """out, lse, max_scores of operands that fit: recorded where Dynamo traces, else run."""
+    run = _record if torch.compiler.is_dynamo_compiling() else _run
+    return run(query, key, value, score_mod, mask_mod, **options)

@@ -33,7 +33,9 @@ def statistic_dtype(query: torch.Tensor) -> torch.dtype:
 
 def empty_statistic(query: torch.Tensor) -> torch.Tensor:
     """[B, Hq, Q] in fp32, or fp64 for fp64 operands."""
-    return query.new_empty(query.shape[:3], dtype=statistic_dtype(query))
+    if query.dtype in (torch.float32, torch.float64):
+        return query.new_empty(query.shape[:3])
+    return query.new_empty(query.shape[:3], dtype=torch.float32)
 
 
 def block_lists(lists: Any, sizes: Any) -> Any:
@@ -53,9 +55,9 @@ def run_forward(
 ) -> tuple[Any, Any, Any]:
     """Fresh out, lse and max_scores; `wanted` says whether the latter two are, or None. On a GPU the
     work is enqueued on `stream`, or on torch's current one."""
-    query = operands[0]
+    query, _, value = operands
     outputs = (
-        empty_output(query, operands[2].shape[3]),
+        empty_output(query, value.shape[3]),
         empty_statistic(query) if wanted[0] else None,
         empty_statistic(query) if wanted[1] else None,
     )
