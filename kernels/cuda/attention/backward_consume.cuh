@@ -92,19 +92,22 @@ struct BackwardConsumer {
       x.issue_key_product(step);
       // Of an item's first step dQ is of another item, and dropped: a product issued in a branch
       // would keep all products from overlapping. So are the scores behind its last tile.
-      if constexpr (!Layout::kSumsFollow) issue_late_query_product(step);
-      ptx::matrix_wait<Layout::kSumsFollow ? 0 : 1>();
-      finish_value(step);
+      await_d_score({step - 1});
+      x.issue_query_product(step - 1);
+      // What lies in shared memory is read while products run.
       const bool first = note(step).first(), last = note(step).last();
+      const QueryNote before = note(step - 1);
+      float* const sums = query_sums.place(before);
+      ptx::matrix_wait<1>();
+      finish_value(step);
       finish_key(step);
-      if constexpr (Layout::kSumsFollow) issue_late_query_product(step);
       at.steps += last ? 0 : 1;
       await_tile();
       x.issue_scores(at.steps);
       pass_matrix_turn();
       ptx::matrix_wait<1>();
       x.d_query.pin();
-      if (!first) query_sums.add(x.d_query, note(step - 1));
+      if (!first) query_sums.add(x.d_query, sums, before);
       ptx::matrix_wait<0>();
       x.score.pin();
       if (last) break;
@@ -117,7 +120,7 @@ struct BackwardConsumer {
     x.issue_query_product(at.steps);
     ptx::matrix_wait<0>();
     x.d_query.pin();
-    query_sums.add(x.d_query, note(at.steps));
+    query_sums.add(x.d_query, query_sums.place(note(at.steps)), note(at.steps));
   }
 
   __device__ __forceinline__ void steps_of_split_columns() {
@@ -137,7 +140,7 @@ struct BackwardConsumer {
       ptx::matrix_wait<1>();
       x.score.pin();
       x.d_query.pin();
-      query_sums.add(x.d_query, note(step));
+      query_sums.add(x.d_query, query_sums.place(note(step)), note(step));
       if (last) break;
       issue_d_probability();
       make_probabilities();
@@ -147,12 +150,6 @@ struct BackwardConsumer {
     }
     ptx::matrix_wait<0>();
     finish_key(at.steps);
-  }
-
-  /// dQ of the step before.
-  __device__ __forceinline__ void issue_late_query_product(u32 step) {
-    await_d_score({step - 1});
-    x.issue_query_product(step - 1);
   }
 
   __device__ __forceinline__ void issue_d_probability() {

@@ -83,6 +83,7 @@ struct BackwardLayout {
   using ValueHalves = ColumnHalves<Variant::kValueDim>;
   /// Columns of a warpgroup's fragments: queries of S^T and dP^T, then dK, dV, dQ.
   static constexpr int kScoreColumns = kSplitsKeys ? kQueryTile : kQueryTile / 2;
+  static constexpr int kNumbersAhead = kScoreColumns / 8 < 8 ? kScoreColumns / 8 : 8;
   static constexpr int kKeyColumns = kSplitsKeys ? Variant::kHeadDim : KeyHalves::kOwnColumns;
   static constexpr int kValueColumns = kSplitsKeys ? Variant::kValueDim : ValueHalves::kOwnColumns;
   static constexpr int kSumColumns = kSumsByRows ? Variant::kHeadDim : KeyHalves::kOwnColumns;
@@ -125,10 +126,6 @@ struct BackwardLayout {
   static_assert(Variant::kValueDim % 8 == 0 && Variant::kValueDim <= 256);
   static_assert(!kSumsByRows || Variant::kHeadDim <= 64);
   static_assert(kBytes <= 227 * 1024);
-
-  /// dQ is issued when dV and dK are there: with 128 queries the operands of these leave no
-  /// registers for it.
-  static constexpr bool kSumsFollow = false;
 
   /// Registers a thread after the roles have split: of the 504 that a thread of each role has
   /// together.

@@ -31,13 +31,17 @@ struct QueryGradientSums {
     own_turn = static_cast<u32>(item.kv_begin / Layout::kKeyTile) + 1;
   }
 
-  __device__ __forceinline__ void add(const Sums& sums, const QueryNote& note) {
-    const i64 tile =
-        static_cast<i64>(note.stream) * params.q_tiles + note.q_begin / Layout::kQueryTile;
+  /// Where the thread's sums of a tile go.
+  __device__ __forceinline__ float* place(const QueryNote& note) const {
     const u32 thread = ptx::thread_in_block() % 128;
-    float* const to = params.d_query_sums + tile * Layout::kSumFloats +
-                      (warpgroup * 128 * Sums::kElements + thread * 4);
-    if constexpr (Variant::kDeterministic) await_turn(params.turns + tile * 2 + warpgroup, note);
+    return params.d_query_sums + tile_of(note) * Layout::kSumFloats +
+           (warpgroup * 128 * Sums::kElements + thread * 4);
+  }
+
+  __device__ __forceinline__ void add(const Sums& sums, float* to, const QueryNote& note) {
+    if constexpr (Variant::kDeterministic) {
+      await_turn(params.turns + tile_of(note) * 2 + warpgroup, note);
+    }
 #pragma unroll
     for (int e = 0; e < Sums::kElements; e += 4) {
       const int chunk = e / (kChunkColumns / 2);
@@ -59,6 +63,10 @@ struct QueryGradientSums {
   }
 
  private:
+  __device__ __forceinline__ i64 tile_of(const QueryNote& note) const {
+    return static_cast<i64>(note.stream) * params.q_tiles + note.q_begin / Layout::kQueryTile;
+  }
+
   /// Every thread looks for itself: what it acquires orders its own additions.
   __device__ __forceinline__ void await_turn(u32* word, const QueryNote& note) {
     pass();
@@ -68,7 +76,7 @@ struct QueryGradientSums {
 
   __device__ __forceinline__ void pass() {
     if (held == nullptr) return;
-    ptx::fence_device();
+    // The release is cumulative: it orders what all threads that met here have added.
     ptx::sync(together);
     ptx::store_release_if(ptx::thread_in_block() % 128 == 0, held, own_turn);
     held = nullptr;

@@ -12,7 +12,9 @@ namespace tilewright::cuda {
 
 /// What both backward families share. A Shape has kScoreColumns, the columns of a fragment, and
 /// says where the part of a tile that a fragment holds begins: first_key_row(part),
-/// first_query(part). A Site is a tile as its arithmetic sees it: q_begin(), bounds(), partial(),
+/// first_query(part); kNumbersAhead is how many groups of 8 columns have their queries' numbers
+/// loaded before the first is used: matrix instructions of others keep shared memory busy, a load
+/// takes long. A Site is a tile as its arithmetic sees it: q_begin(), bounds(), partial(),
 /// and the queries' numbers in shared memory, minus_lse and delta. Params have extents, scale and
 /// scale_log2.
 template <class Shape, class Params, class Site, class Mods, class Gradient>
@@ -86,6 +88,18 @@ struct TileGradients {
         row + static_cast<u32>(4 * (Shape::first_query(part) + lane.first_column + 8 * g)));
   }
 
+  static constexpr int kAhead = Shape::kNumbersAhead;
+  struct Numbers {
+    ptx::Floats2 pair[kAhead];
+  };
+
+  /// Of group g, if it is a multiple of kAhead, and those that follow.
+  __device__ __forceinline__ void load_ahead(ptx::SharedAddress row, int g, Numbers& to) const {
+    if (g % kAhead != 0) return;
+#pragma unroll
+    for (int n = 0; n < kAhead; ++n) to.pair[n] = columns(row, g + n);
+  }
+
   template <bool kMasked>
   __device__ __forceinline__ void exponentiate(Score& score, const Site& tile) const {
     const float dead = ptx::float_of(0xff800000u);
@@ -93,9 +107,11 @@ struct TileGradients {
     if (kMasked) live.find(bindings, keys, lane, first_row(tile), tile.bounds());
     typename Mods::Diagonal above[2];
     start_diagonals(tile, above);
+    Numbers numbers;
 #pragma unroll
     for (int g = 0; g < kColumns / 8; ++g) {
-      const ptx::Floats2 pair = columns(tile.minus_lse, g);
+      load_ahead(tile.minus_lse, g, numbers);
+      const ptx::Floats2 pair = numbers.pair[g % kAhead];
 #pragma unroll
       for (int low = 0; low < 2; ++low) {
         const Query at = query(tile, g, low, low == 0 ? pair.x : pair.y, above[low]);
@@ -116,9 +132,11 @@ struct TileGradients {
   template <bool kMasked>
   __device__ __forceinline__ void subtract(const Score& probability, Score& d_probability,
                                            ptx::SharedAddress delta) const {
+    Numbers numbers;
 #pragma unroll
     for (int g = 0; g < kColumns / 8; ++g) {
-      const ptx::Floats2 pair = columns(delta, g);
+      load_ahead(delta, g, numbers);
+      const ptx::Floats2 pair = numbers.pair[g % kAhead];
 #pragma unroll
       for (int e = 4 * g; e < 4 * g + 4; ++e) {
         const float d =

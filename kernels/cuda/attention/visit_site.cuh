@@ -10,6 +10,7 @@ namespace tilewright::cuda {
 template <int kColumns>
 struct ChunkShape {
   static constexpr int kScoreColumns = kColumns;
+  static constexpr int kNumbersAhead = 1;
   static constexpr __device__ i32 first_key_row(u32) { return 0; }
   static constexpr __device__ i32 first_query(u32) { return 0; }
 };
