@@ -2,7 +2,7 @@
 """Checks backward variants against fp64 and times them beside cuDNN, interleaved in one process.
 
 usage: backward.py FOLDER check|c<problem>|repeat|mqa<rows>|t<rows>[,...] VARIANT...      (run on a machine with a Hopper GPU; FOLDER holds the cubins)
-`c<problem>` checks one of CHECKS; `repeat` runs deterministic variants 50 times and compares bits; `mqa` times 64 query heads on one key head
+`c<problem>` checks one of CHECKS; `repeat` runs deterministic variants 100 times and compares bits; `mqa` times 64 query heads on one key head
 beside 64 on 64. Prints a table; with OUT set also writes $OUT/backward.jsonl.
 """
 import functools
@@ -152,11 +152,11 @@ def repeat(kernel, log):
     launch = kernel.prepare(q, k, v, out, d_out, lse, grads, mods.bindings)
     launch()
     first, same = [g.clone() for g in grads], 0
-    for _ in range(50):
+    for _ in range(100):
         launch()
         same += all(torch.equal(a, b) for a, b in zip(first, grads))
-    log(dict(kind="repeat", impl=kernel.name, equal=same, runs=50))
-    print(f"repeat {kernel.name}: {same} of 50 runs give the bits of the first", flush=True)
+    log(dict(kind="repeat", impl=kernel.name, equal=same, runs=100))
+    print(f"repeat {kernel.name}: {same} of 100 runs give the bits of the first", flush=True)
 
 
 def time_shared_keys(rows, kernels, log):

@@ -18,6 +18,7 @@
 #include "attention/query_gradient_sums.cuh"
 #include "attention/tile_gradients.cuh"
 #include "attention/tile_site.cuh"
+#include "ptx/named_barrier.cuh"
 
 namespace tilewright::cuda {
 
@@ -41,7 +42,6 @@ struct BackwardConsumer {
     if (Layout::kSplitsKeys && warpgroup == 1) pass_matrix_turn();
     while (!await_tile().ends_stream()) {
       tile_gradients.start_item(item());
-      query_sums.start_item(item());
       x.d_key.clear();
       x.d_value.clear();
       if (note(at.steps).nothing()) {
@@ -55,6 +55,7 @@ struct BackwardConsumer {
       release(layout.item_ring().empty(item_at.stage));
       item_at.advance();
     }
+    query_sums.skip(at);
   }
 
   __device__ __forceinline__ void gradients_of_item() {
@@ -74,7 +75,6 @@ struct BackwardConsumer {
     } else {
       steps_of_split_columns();
     }
-    query_sums.finish_item();
     release(layout.key_ring().empty(kv_at.stage));
     release(layout.value_ring().empty(kv_at.stage));
     at.steps += 1;
@@ -96,8 +96,7 @@ struct BackwardConsumer {
       x.issue_query_product(step - 1);
       // What lies in shared memory is read while products run.
       const bool first = note(step).first(), last = note(step).last();
-      const QueryNote before = note(step - 1);
-      float* const sums = query_sums.place(before);
+      float* const sums = query_sums.place(note(step - 1));
       ptx::matrix_wait<1>();
       finish_value(step);
       finish_key(step);
@@ -107,7 +106,7 @@ struct BackwardConsumer {
       pass_matrix_turn();
       ptx::matrix_wait<1>();
       x.d_query.pin();
-      if (!first) query_sums.add(x.d_query, sums, before);
+      if (!first) query_sums.add(x.d_query, sums, {step - 1});
       ptx::matrix_wait<0>();
       x.score.pin();
       if (last) break;
@@ -120,7 +119,7 @@ struct BackwardConsumer {
     x.issue_query_product(at.steps);
     ptx::matrix_wait<0>();
     x.d_query.pin();
-    query_sums.add(x.d_query, query_sums.place(note(at.steps)), note(at.steps));
+    query_sums.add(x.d_query, query_sums.place(note(at.steps)), at);
   }
 
   __device__ __forceinline__ void steps_of_split_columns() {
@@ -140,7 +139,7 @@ struct BackwardConsumer {
       ptx::matrix_wait<1>();
       x.score.pin();
       x.d_query.pin();
-      query_sums.add(x.d_query, query_sums.place(note(step)), note(step));
+      query_sums.add(x.d_query, query_sums.place(note(step)), {step});
       if (last) break;
       issue_d_probability();
       make_probabilities();
@@ -213,6 +212,7 @@ struct BackwardConsumer {
     release(layout.query_ring().empty(at.steps % Layout::kQueryStages));
     release(layout.grad_ring().empty(at.steps % Layout::kGradStages));
     if constexpr (Layout::kSplitsKeys) release(layout.d_score_full(at.steps % Layout::kSides));
+    query_sums.skip(at);
     at.steps += 1;
   }
 

@@ -36,10 +36,11 @@ struct StepCount {
 struct alignas(16) QueryNote {
   static constexpr u32 kPartial = 1, kFirst = 2, kLast = 4, kNewStream = 8, kNothing = 16,
                        kEndsStream = 32;
+  static constexpr u32 kOwnTurnAt = 8;
   i32 q_begin;
   i32 stream;  ///< batch * Hq + head
-  u32 flags;
-  u32 turn;  ///< what the tile's turn words say when it is this item's turn to add
+  u32 flags;  ///< and, from bit kOwnTurnAt, what the tile's turn words say after this item
+  u32 turn;   ///< what they say when it is this item's turn to add
 
   __device__ __forceinline__ bool partial() const { return flags & kPartial; }
   __device__ __forceinline__ bool first() const { return flags & kFirst; }
@@ -48,6 +49,7 @@ struct alignas(16) QueryNote {
   /// The item sees no query at all; the stage holds nothing.
   __device__ __forceinline__ bool nothing() const { return flags & kNothing; }
   __device__ __forceinline__ bool ends_stream() const { return flags & kEndsStream; }
+  __device__ __forceinline__ u32 own_turn() const { return flags >> kOwnTurnAt; }
 };
 
 /// How a dimension of kColumns is divided between the warpgroups: whole chunks of 64 columns.
@@ -75,8 +77,12 @@ struct BackwardLayout {
   /// of step n - 3, which were of step n - 4. Else it writes while the other may still read those
   /// of the step before.
   static constexpr int kSides = kSplitsKeys ? 4 : 2;
-  /// Notes outlive their stages: dQ of a step is added in the next.
-  static constexpr int kNotes = 2 * kQueryStages;
+  static constexpr bool kOrdered = Variant::kDeterministic;
+  /// Notes outlive their stages: dQ of a step is added in the next, and its turn passed on in one
+  /// of the three that follow.
+  static constexpr int kNotes = 4 * kQueryStages;
+  /// Steps whose turns are between being awaited and having been passed on.
+  static constexpr int kTurnSlots = 4;
 
   static constexpr bool kSumsByRows = kQueryTile == 128;
   using KeyHalves = ColumnHalves<Variant::kHeadDim>;
@@ -117,9 +123,10 @@ struct BackwardLayout {
   static constexpr int kGradBarriersAt = kQueryBarriersAt + RingBarriers<kQueryStages>::kBytes;
   static constexpr int kItemBarriersAt = kGradBarriersAt + RingBarriers<kGradStages>::kBytes;
   static constexpr int kDScoreBarriersAt = kItemBarriersAt + RingBarriers<kItemSlots>::kBytes;
+  static constexpr int kTurnBarriersAt = kDScoreBarriersAt + kSides * 8;
   /// Dynamic shared memory of a block. The window starts 1024-byte aligned, which the swizzle
   /// needs.
-  static constexpr int kBytes = kDScoreBarriersAt + kSides * 8;
+  static constexpr int kBytes = kTurnBarriersAt + 3 * kTurnSlots * kWarpgroups * 8;
 
   static_assert(kQueryTile == 64 || kQueryTile == 128);
   static_assert(Variant::kHeadDim % 8 == 0 && Variant::kHeadDim <= 256);
@@ -138,6 +145,11 @@ struct BackwardLayout {
   }
   static __device__ __forceinline__ i32 first_query(u32 warpgroup) {
     return kSplitsKeys ? 0 : static_cast<i32>(warpgroup) * kScoreColumns;
+  }
+
+  /// The number of a note's query tile among those of all streams.
+  static __device__ __forceinline__ i64 query_tile_of(const QueryNote& note, i32 q_tiles) {
+    return static_cast<i64>(note.stream) * q_tiles + note.q_begin / kQueryTile;
   }
 
   unsigned char* memory;
@@ -187,15 +199,40 @@ struct BackwardLayout {
   __device__ __forceinline__ ptx::Mbarrier d_score_full(u32 side) const {
     return {at(kDScoreBarriersAt + side * 8)};
   }
+  /// Where additions are ordered: warpgroup w may add a step's dQ, has added it, has passed the
+  /// turn on.
+  __device__ __forceinline__ ptx::Mbarrier turn_come(u32 warpgroup, u32 slot) const {
+    return turn_barrier(0, warpgroup, slot);
+  }
+  __device__ __forceinline__ ptx::Mbarrier turn_used(u32 warpgroup, u32 slot) const {
+    return turn_barrier(1, warpgroup, slot);
+  }
+  __device__ __forceinline__ ptx::Mbarrier turn_passed(u32 warpgroup, u32 slot) const {
+    return turn_barrier(2, warpgroup, slot);
+  }
 
   __device__ __forceinline__ void init_barriers() const {
     key_ring().init(1, kConsumerWarps);
     value_ring().init(1, kConsumerWarps);
-    query_ring().init(1, kConsumerWarps);
+    query_ring().init(1, kConsumerWarps + (kOrdered ? 1 : 0));
     grad_ring().init(1, kConsumerWarps);
     item_ring().init(1, kConsumerWarps);
     for (u32 side = 0; side < kSides; ++side) ptx::init(d_score_full(side), kConsumerWarps);
+    if constexpr (kOrdered) init_turn_barriers();
     ptx::fence_barrier_init();
+  }
+
+ private:
+  __device__ __forceinline__ ptx::Mbarrier turn_barrier(u32 kind, u32 warpgroup, u32 slot) const {
+    return {at(kTurnBarriersAt + ((kind * kWarpgroups + warpgroup) * kTurnSlots + slot) * 8)};
+  }
+
+  __device__ __forceinline__ void init_turn_barriers() const {
+    for (u32 n = 0; n < kWarpgroups * kTurnSlots; ++n) {
+      ptx::init(turn_come(0, n), 1);
+      ptx::init(turn_used(0, n), kConsumerWarps / kWarpgroups);
+      ptx::init(turn_passed(0, n), 1);
+    }
   }
 };
 

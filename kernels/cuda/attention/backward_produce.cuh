@@ -70,6 +70,7 @@ struct BackwardProducer {
   RingPosition<Layout::kQueryStages> query_at{};
   RingPosition<Layout::kGradStages> grad_at{};
   RingPosition<Layout::kItemSlots> item_at{};
+  u32 note_at = 0;
 
   __device__ __forceinline__ void run() {
     ItemSource source{params.schedule.counters, params.schedule.items, lane};
@@ -98,10 +99,9 @@ struct BackwardProducer {
       const u32 flags = (first ? QueryNote::kFirst : 0) |
                         (following.tile.valid ? 0 : QueryNote::kLast) |
                         (tile.new_stream ? QueryNote::kNewStream : 0) |
-                        (tile.tile.partial ? QueryNote::kPartial : 0);
+                        (tile.tile.partial ? QueryNote::kPartial : 0) | own_turn(item);
       if (lane == 0) copy(item, tile, flags);
-      query_at.advance();
-      grad_at.advance();
+      advance();
       tile = following;
       first = false;
     }
@@ -139,7 +139,7 @@ struct BackwardProducer {
   __device__ __forceinline__ void copy_query(ptx::TensorCoordinate source, QueryNote note,
                                              const float* minus_lse) {
     layout.query_ring().wait_empty(query_at);
-    layout.note(note_slot()) = note;
+    layout.note(note_at) = note;
     const ptx::Mbarrier full = layout.query_ring().full(query_at.stage);
     ptx::arrive_expect_bytes(full, Layout::QueryTile::kBytes + Layout::kRowBytes);
     copy_tile<typename Layout::QueryTile>(layout.query(query_at.stage), &params.query, source,
@@ -155,22 +155,27 @@ struct BackwardProducer {
     ptx::copy_bytes(layout.delta(grad_at.stage), delta, Layout::kRowBytes, full);
   }
 
-  /// Of the step that query_at stands for, modulo kNotes.
-  __device__ __forceinline__ u32 note_slot() const {
-    return query_at.parity * Layout::kQueryStages + query_at.stage;
+  __device__ __forceinline__ static u32 own_turn(const BackwardItem& item) {
+    if constexpr (!Layout::kOrdered) return 0;
+    return static_cast<u32>(item.kv_begin / Layout::kKeyTile + 1) << QueryNote::kOwnTurnAt;
+  }
+
+  __device__ __forceinline__ void advance() {
+    query_at.advance();
+    grad_at.advance();
+    note_at = (note_at + 1) % Layout::kNotes;
   }
 
   /// A note without a tile.
   __device__ __forceinline__ void send_note(QueryNote note) {
     if (lane == 0) {
       layout.query_ring().wait_empty(query_at);
-      layout.note(note_slot()) = note;
+      layout.note(note_at) = note;
       ptx::arrive(layout.query_ring().full(query_at.stage));
       layout.grad_ring().wait_empty(grad_at);
       ptx::arrive(layout.grad_ring().full(grad_at.stage));
     }
-    query_at.advance();
-    grad_at.advance();
+    advance();
   }
 };
 

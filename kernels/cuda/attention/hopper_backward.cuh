@@ -4,7 +4,8 @@
 //            dP = dO V^T, dT = P (dP - delta), dS = dT dT/dS, dK = scale dS^T Q, dQ = scale dS K;
 //            delta = rowsum(O dO) - dLSE comes from backward_prepare.cuh, dQ is finished by
 //            gradient_finish.cuh.
-// Pipeline   one producer warp, two consumer warpgroups, blocks persist. An item is a tile of keys
+// Pipeline   one producer warp (and three for turns where additions have a fixed order), two
+//            consumer warpgroups, blocks persist. An item is a tile of keys
 //            of one key head; all query tiles of all query heads that share it pass by, so dK and
 //            dV stay in registers and are written once.
 //
@@ -24,7 +25,8 @@
 //            item empty                   consumers after their store -> producer             8
 //            dS full                      consumers, a lane per warp -> both (keys split)     8
 //            named 1                      dS and P are in shared memory (columns split)   256
-//            named 2, 3                   warpgroup w alone, to take and pass turns       128
+//            turn come                    a warp that watches -> warpgroup w              1
+//            turn used, turn passed       warpgroup w -> a warp that passes -> the former 4, 1
 //            named 4, 5                   warpgroup w may issue its products (keys split) 256
 // Numbers    S, dP, sums fp32; P and dS are rounded to the element type before their products. Dead
 //            pairs are selected away. Rows without live pairs have minus_lse = -inf, so P = 0.
@@ -33,6 +35,7 @@
 
 #include "attention/backward_consume.cuh"
 #include "attention/backward_produce.cuh"
+#include "attention/query_turns.cuh"
 #include "ptx/registers.cuh"
 
 namespace tilewright::cuda {
@@ -58,17 +61,26 @@ __device__ __forceinline__ void hopper_backward(const BackwardParams& params,
   const u32 role = ptx::broadcast(thread / 128, 0);
   if (role == 0) {
     ptx::shrink_registers<Layout::kProducerRegisters>();
-    if (thread < 32) BackwardProducer<Variant, Mods>{params, bindings, layout, thread}.run();
+    const u32 warp = ptx::broadcast(thread / 32, 0);
+    if (warp == 0) {
+      BackwardProducer<Variant, Mods>{params, bindings, layout, thread}.run();
+    } else if constexpr (Variant::kDeterministic) {
+      const QueryTurns<Variant> turns{params, layout, thread % 32};
+      if (warp == 1) {
+        turns.await();
+      } else {
+        turns.pass(warp - 2);
+      }
+    }
   } else {
     ptx::grow_registers<Layout::kConsumerRegisters>();
     const u32 warpgroup = role - 1;
-    const ptx::NamedBarrier alone = {2 + warpgroup, 128};
     BackwardConsumer<Variant, Mods, Gradient>{
         params,
         layout,
         warpgroup,
         {params, bindings, FragmentLane::of_thread(), warpgroup},
-        {params, warpgroup, alone}}
+        {params, layout, warpgroup}}
         .run();
   }
 }

@@ -1,7 +1,10 @@
 // Which query tiles of a stream see an item's keys: the walk of tile_walk.cuh from the other side,
 // ascending. Without a mask, items of different keys begin at different query tiles and wrap
-// around, so that blocks which run at the same time do not add to the same dQ; not where additions
-// have a fixed order.
+// around, so that blocks which run at the same time do not add to the same dQ.
+//
+// Where additions have a fixed order, by ascending keys, the walk descends: all items of a head
+// begin with the tiles that most of them see, and one that begins with those behind a diagonal or a
+// window's end comes to each tile later than the item before it.
 #pragma once
 
 #include "attention/backward_item.cuh"
@@ -76,24 +79,31 @@ struct QueryWalk {
       }
       look_at_group(lane);
     }
-    const u32 index = ptx::lowest_bit(live_tiles);
+    const u32 index = next_of(live_tiles);
     live_tiles ^= 1u << index;
     const i32 tile = group * 32 + static_cast<i32>(index);
     const u32 turn = kOrdered ? ptx::broadcast(lane_turn, index) : 0;
     return {tile * kQueryTile, turn, (partial_tiles >> index & 1) != 0, true};
   }
 
+  static __device__ __forceinline__ u32 next_of(u32 live) {
+    return kOrdered ? ptx::highest_bit(live) : ptx::lowest_bit(live);
+  }
+  __device__ __forceinline__ i32 block(i32 nth) const {
+    return kOrdered ? (tiles + 1023) / 1024 - 1 - nth : nth;
+  }
+
   __device__ __forceinline__ void look_at_block(u32 lane) {
-    const i32 first_group = next_block * 32 + static_cast<i32>(lane);
+    const i32 first_group = block(next_block) * 32 + static_cast<i32>(lane);
     const TileClass found = classify(first_group * 32 * kQueryTile, 32 * kQueryTile);
     live_groups = ptx::ballot(found != TileClass::kEmpty);
     ++next_block;
   }
 
   __device__ __forceinline__ void look_at_group(u32 lane) {
-    const u32 index = ptx::lowest_bit(live_groups);
+    const u32 index = next_of(live_groups);
     live_groups ^= 1u << index;
-    group = (next_block - 1) * 32 + static_cast<i32>(index);
+    group = block(next_block - 1) * 32 + static_cast<i32>(index);
     const i32 first = (group * 32 + static_cast<i32>(lane)) * kQueryTile;
     const TileClass found = classify(first, kQueryTile);
     live_tiles = ptx::ballot(found != TileClass::kEmpty);

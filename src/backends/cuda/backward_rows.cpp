@@ -110,7 +110,7 @@ std::vector<BackwardCandidate> backward_candidates(const RowQuestion& question) 
 std::int64_t backward_shared_bytes(const BackwardRow& row, const Problem& problem) {
   if (row.family == Family::kPortable) return portable_backward_shared_bytes(row, problem);
   constexpr std::int64_t kItemSlots = 2, kItemBytes = 32, kNoteBytes = 16;
-  constexpr std::int64_t kBarrierBytes = 8;
+  constexpr std::int64_t kBarrierBytes = 8, kTurnBarriers = 24;
   const std::int64_t sides = row.splits_keys ? 4 : 2;
   const std::int64_t tiles =
       backward_tile_bytes(row.key_tile, problem.head_dim) +
@@ -120,9 +120,9 @@ std::int64_t backward_shared_bytes(const BackwardRow& row, const Problem& proble
   const std::int64_t scores =
       sides * (row.splits_keys ? 1 : 2) * backward_tile_bytes(row.key_tile, row.query_tile);
   const std::int64_t stages = row.query_stages + row.grad_stages;
-  const std::int64_t barriers = 2 * (2 + stages + kItemSlots) + sides;
+  const std::int64_t barriers = 2 * (2 + stages + kItemSlots) + sides + kTurnBarriers;
   return tiles + scores + stages * row.query_tile * 4 + kItemSlots * kItemBytes +
-         2 * row.query_stages * kNoteBytes + barriers * kBarrierBytes;
+         4 * row.query_stages * kNoteBytes + barriers * kBarrierBytes;
 }
 
 }  // namespace tilewright::cuda

@@ -87,6 +87,10 @@ params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardC
   return params;
 }
 
+/// In a fixed order key tiles of one head that run at the same time trail one another: more heads
+/// at once, fewer tiles of each.
+constexpr double kOrderedWaves = 2;
+
 params::BackwardSchedule backward_schedule(const BackwardSite& site, const BackwardCut& cut) {
   return {.list = 0,
           .counters = site.counters,
@@ -97,7 +101,8 @@ params::BackwardSchedule backward_schedule(const BackwardSite& site, const Backw
                              .group_heads = 1,
                              .heads = key_heads_of(site.launch.problem),
                              .multiprocessors = site.gpu.facts().multiprocessors,
-                             .uneven = site.row.walks_lists || site.launch.program.has_mask_mod()}),
+                             .uneven = site.row.walks_lists || site.launch.program.has_mask_mod(),
+                             .even_waves = site.ordered ? kOrderedWaves : 1.0}),
           .parts = static_cast<std::int32_t>(cut.parts)};
 }
 
