@@ -33,10 +33,13 @@ struct BackwardConsumer {
   u32 warpgroup;
   Gradients tile_gradients;
   QueryGradientSums<Variant> query_sums;
-  Products x{layout, warpgroup};
+  Products x{layout, warpgroup,
+             {FragmentPlace<typename Layout::ScoreTile, Layout::kScoreColumns>::of_thread(
+                 Layout::first_key_row(warpgroup), Layout::first_query(warpgroup))}};
   RingPosition<1> kv_at{};
   RingPosition<Layout::kItemSlots> item_at{};
-  StepCount at{};  ///< the tile whose P and dS are made
+  StepCount at{};        ///< the tile whose P and dS are made
+  bool partial = false;  ///< that tile
 
   __device__ __forceinline__ void run() {
     if (Layout::kSplitsKeys && warpgroup == 1) pass_matrix_turn();
@@ -65,7 +68,8 @@ struct BackwardConsumer {
     x.d_value.pin();
     x.issue_scores(at.steps);
     layout.value_ring().wait_full(kv_at);
-    issue_d_probability();
+    await_d_out(at);
+    x.issue_d_probability(at.steps);
     ptx::matrix_wait<1>();
     make_probabilities();
     ptx::matrix_wait<0>();
@@ -97,11 +101,10 @@ struct BackwardConsumer {
       // What lies in shared memory is read while products run.
       const bool first = note(step).first(), last = note(step).last();
       float* const sums = query_sums.place(note(step - 1));
+      await_next(last);
       ptx::matrix_wait<1>();
       finish_value(step);
       finish_key(step);
-      at.steps += last ? 0 : 1;
-      await_tile();
       x.issue_scores(at.steps);
       pass_matrix_turn();
       ptx::matrix_wait<1>();
@@ -110,7 +113,7 @@ struct BackwardConsumer {
       ptx::matrix_wait<0>();
       x.score.pin();
       if (last) break;
-      issue_d_probability();
+      x.issue_d_probability(at.steps);
       make_probabilities();
       ptx::matrix_wait<0>();
       x.d_probability.pin();
@@ -129,11 +132,10 @@ struct BackwardConsumer {
       ptx::sync(ptx::NamedBarrier{1, Layout::kConsumerThreads});
       x.issue_value_product(step);
       x.issue_query_product(step);
+      const bool last = note(step).last();
+      await_next(last);
       ptx::matrix_wait<1>();
       finish_value(step);
-      const bool last = note(step).last();
-      at.steps += last ? 0 : 1;
-      await_tile();
       x.issue_scores(at.steps);
       x.issue_key_product(step);
       ptx::matrix_wait<1>();
@@ -141,7 +143,7 @@ struct BackwardConsumer {
       x.d_query.pin();
       query_sums.add(x.d_query, query_sums.place(note(step)), {step});
       if (last) break;
-      issue_d_probability();
+      x.issue_d_probability(at.steps);
       make_probabilities();
       ptx::matrix_wait<0>();
       x.d_probability.pin();
@@ -151,25 +153,38 @@ struct BackwardConsumer {
     finish_key(at.steps);
   }
 
-  __device__ __forceinline__ void issue_d_probability() {
-    layout.grad_ring().wait_full(at.template in_ring<Layout::kGradStages>());
-    x.issue_d_probability(at.steps);
+  /// Goes on to the next tile, if there is one, and waits for it before this one is given back: its
+  /// copies began a step ago.
+  __device__ __forceinline__ void await_next(bool last) {
+    static_assert(Layout::kQueryStages > 1 && Layout::kGradStages > 1);
+    at.steps += last ? 0 : 1;
+    await_tile();
+    await_d_out(at);
+  }
+
+  __device__ __forceinline__ void await_d_out(StepCount step) const {
+    layout.grad_ring().wait_full(step.template in_ring<Layout::kGradStages>());
   }
 
   /// S of the tile is there: P, while what was issued after S runs.
   __device__ __forceinline__ void make_probabilities() {
     x.score.pin();
     const QueryNote& tile = note(at.steps);
+    partial = tile.partial();
     if (tile.new_stream()) tile_gradients.start_stream(item(), tile.stream);
     if constexpr (!Gradients::kNeedsScore) {
-      tile_gradients.to_probabilities(x.score, site());
+      if (partial) {
+        tile_gradients.template to_probabilities<true>(x.score, site());
+      } else {
+        tile_gradients.template to_probabilities<false>(x.score, site());
+      }
     }
   }
 
   /// P and dS of the tile, in registers and where the warpgroups share them.
   __device__ __forceinline__ void make_gradients() {
     // Packed in both branches: where they join there are no registers for what is packed.
-    if (note(at.steps).partial()) {
+    if (partial) {
       tile_gradients.template to_gradients<true>(x.score, x.d_probability, site());
       x.pack_scores();
     } else {
@@ -208,7 +223,7 @@ struct BackwardConsumer {
 
   /// A note without a tile.
   __device__ __forceinline__ void skip_stage() {
-    layout.grad_ring().wait_full(at.template in_ring<Layout::kGradStages>());
+    await_d_out(at);
     release(layout.query_ring().empty(at.steps % Layout::kQueryStages));
     release(layout.grad_ring().empty(at.steps % Layout::kGradStages));
     if constexpr (Layout::kSplitsKeys) release(layout.d_score_full(at.steps % Layout::kSides));

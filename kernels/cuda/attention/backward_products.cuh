@@ -25,6 +25,7 @@ struct BackwardProducts {
 
   Layout layout;
   u32 warpgroup;
+  FragmentPlace<ScoreTile, kScoreColumns> place;  ///< of P and dS in shared memory
 
   Accumulator<kScoreColumns> score, d_probability;
   Accumulator<Layout::kKeyColumns> d_key;
@@ -110,13 +111,9 @@ struct BackwardProducts {
   /// dS (and P where the warpgroups share it) into shared memory; visible to the matrix
   /// instructions of whoever meets this thread afterwards.
   __device__ __forceinline__ void store_scores(u32 step) const {
-    const i32 first_row = Layout::first_key_row(warpgroup);
-    const i32 first_column = Layout::first_query(warpgroup);
-    store_fragment<ScoreTile, kScoreColumns>(d_score, layout.d_score(step % Layout::kSides),
-                                             first_row, first_column);
+    place.store(d_score, layout.d_score(step % Layout::kSides));
     if constexpr (!kSplitsKeys) {
-      store_fragment<ScoreTile, kScoreColumns>(
-          probability, layout.probability(step % Layout::kSides), first_row, first_column);
+      place.store(probability, layout.probability(step % Layout::kSides));
     }
     ptx::fence_async_shared();
   }
