@@ -33,13 +33,16 @@ struct BackwardConsumer {
   u32 warpgroup;
   Gradients tile_gradients;
   QueryGradientSums<Variant> query_sums;
-  Products x{layout, warpgroup,
+  Products x{layout,
+             warpgroup,
              {FragmentPlace<typename Layout::ScoreTile, Layout::kScoreColumns>::of_thread(
                  Layout::first_key_row(warpgroup), Layout::first_query(warpgroup))}};
   RingPosition<1> kv_at{};
   RingPosition<Layout::kItemSlots> item_at{};
   StepCount at{};        ///< the tile whose P and dS are made
   bool partial = false;  ///< that tile
+  /// The first of its queries' numbers, read before P and before dS while products run.
+  typename Gradients::Numbers minus_lse, delta;
 
   __device__ __forceinline__ void run() {
     if (Layout::kSplitsKeys && warpgroup == 1) pass_matrix_turn();
@@ -70,8 +73,10 @@ struct BackwardConsumer {
     layout.value_ring().wait_full(kv_at);
     await_d_out(at);
     x.issue_d_probability(at.steps);
+    read_minus_lse();
     ptx::matrix_wait<1>();
     make_probabilities();
+    read_delta();
     ptx::matrix_wait<0>();
     x.d_probability.pin();
     if constexpr (Layout::kSplitsKeys) {
@@ -110,11 +115,13 @@ struct BackwardConsumer {
       ptx::matrix_wait<1>();
       x.d_query.pin();
       if (!first) query_sums.add(x.d_query, sums, {step - 1});
+      read_minus_lse();
       ptx::matrix_wait<0>();
       x.score.pin();
       if (last) break;
       x.issue_d_probability(at.steps);
       make_probabilities();
+      read_delta();
       ptx::matrix_wait<0>();
       x.d_probability.pin();
     }
@@ -144,7 +151,9 @@ struct BackwardConsumer {
       query_sums.add(x.d_query, query_sums.place(note(step)), {step});
       if (last) break;
       x.issue_d_probability(at.steps);
+      read_minus_lse();
       make_probabilities();
+      read_delta();
       ptx::matrix_wait<0>();
       x.d_probability.pin();
       finish_key(step);
@@ -174,21 +183,30 @@ struct BackwardConsumer {
     if (tile.new_stream()) tile_gradients.start_stream(item(), tile.stream);
     if constexpr (!Gradients::kNeedsScore) {
       if (partial) {
-        tile_gradients.template to_probabilities<true>(x.score, site());
+        tile_gradients.template to_probabilities<true>(x.score, site(), minus_lse);
       } else {
-        tile_gradients.template to_probabilities<false>(x.score, site());
+        tile_gradients.template to_probabilities<false>(x.score, site(), minus_lse);
       }
     }
+  }
+
+  __device__ __forceinline__ void read_minus_lse() {
+    if constexpr (!Gradients::kNeedsScore) {
+      minus_lse = tile_gradients.first_numbers(site().minus_lse);
+    }
+  }
+  __device__ __forceinline__ void read_delta() {
+    if constexpr (!Gradients::kNeedsScore) delta = tile_gradients.first_numbers(site().delta);
   }
 
   /// P and dS of the tile, in registers and where the warpgroups share them.
   __device__ __forceinline__ void make_gradients() {
     // Packed in both branches: where they join there are no registers for what is packed.
     if (partial) {
-      tile_gradients.template to_gradients<true>(x.score, x.d_probability, site());
+      tile_gradients.template to_gradients<true>(x.score, x.d_probability, site(), delta);
       x.pack_scores();
     } else {
-      tile_gradients.template to_gradients<false>(x.score, x.d_probability, site());
+      tile_gradients.template to_gradients<false>(x.score, x.d_probability, site(), delta);
       x.pack_scores();
     }
     x.store_scores(at.steps);

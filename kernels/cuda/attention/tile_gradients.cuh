@@ -43,36 +43,48 @@ struct TileGradients {
   }
 
   /// score := P^T. Not for variants that need the score.
+  template <bool kMasked>
   __device__ __forceinline__ void to_probabilities(Score& score, const Site& tile) const {
-    if (tile.partial()) {
-      to_probabilities<true>(score, tile);
-    } else {
-      to_probabilities<false>(score, tile);
-    }
+    exponentiate<kMasked>(score, tile, first_numbers(tile.minus_lse));
   }
 
   /// d_probability := dS^T, given P^T; where the score is needed score := P^T too, given S^T.
-  __device__ __forceinline__ void to_gradients(Score& score, Score& d_probability,
-                                               const Site& tile) const {
-    if (tile.partial()) {
-      to_gradients<true>(score, d_probability, tile);
-    } else {
-      to_gradients<false>(score, d_probability, tile);
-    }
-  }
-
-  /// The same where the caller has asked whether the tile is partial.
-  template <bool kMasked>
-  __device__ __forceinline__ void to_probabilities(Score& score, const Site& tile) const {
-    exponentiate<kMasked>(score, tile);
-  }
   template <bool kMasked>
   __device__ __forceinline__ void to_gradients(Score& score, Score& d_probability,
                                                const Site& tile) const {
     if constexpr (kNeedsScore) {
       differentiate<kMasked>(score, d_probability, tile);
     } else {
-      subtract<kMasked>(score, d_probability, tile.delta);
+      subtract<kMasked>(score, d_probability, tile.delta, first_numbers(tile.delta));
+    }
+  }
+
+  static constexpr int kAhead = Shape::kNumbersAhead;
+  /// Numbers of the thread's columns in groups g to g + kAhead - 1.
+  struct Numbers {
+    ptx::Floats2 pair[kAhead];
+  };
+  /// Those of the first groups: for a caller that has something to wait for meanwhile.
+  __device__ __forceinline__ Numbers first_numbers(ptx::SharedAddress row) const {
+    Numbers numbers;
+    load(row, 0, numbers);
+    return numbers;
+  }
+
+  /// The same where the caller holds the first of minus_lse, of delta (not read where the score is
+  /// needed).
+  template <bool kMasked>
+  __device__ __forceinline__ void to_probabilities(Score& score, const Site& tile,
+                                                   const Numbers& minus_lse) const {
+    exponentiate<kMasked>(score, tile, minus_lse);
+  }
+  template <bool kMasked>
+  __device__ __forceinline__ void to_gradients(Score& score, Score& d_probability, const Site& tile,
+                                               const Numbers& delta) const {
+    if constexpr (kNeedsScore) {
+      differentiate<kMasked>(score, d_probability, tile);
+    } else {
+      subtract<kMasked>(score, d_probability, tile.delta, delta);
     }
   }
 
@@ -88,26 +100,24 @@ struct TileGradients {
         row + static_cast<u32>(4 * (Shape::first_query(part) + lane.first_column + 8 * g)));
   }
 
-  static constexpr int kAhead = Shape::kNumbersAhead;
-  struct Numbers {
-    ptx::Floats2 pair[kAhead];
-  };
-
-  /// Of group g, if it is a multiple of kAhead, and those that follow.
-  __device__ __forceinline__ void load_ahead(ptx::SharedAddress row, int g, Numbers& to) const {
-    if (g % kAhead != 0) return;
+  /// Of group g and those that follow.
+  __device__ __forceinline__ void load(ptx::SharedAddress row, int g, Numbers& to) const {
 #pragma unroll
     for (int n = 0; n < kAhead; ++n) to.pair[n] = columns(row, g + n);
   }
+  /// The first ones are there; later ones when the last are used up.
+  __device__ __forceinline__ void load_ahead(ptx::SharedAddress row, int g, Numbers& to) const {
+    if (g > 0 && g % kAhead == 0) load(row, g, to);
+  }
 
   template <bool kMasked>
-  __device__ __forceinline__ void exponentiate(Score& score, const Site& tile) const {
+  __device__ __forceinline__ void exponentiate(Score& score, const Site& tile,
+                                               Numbers numbers) const {
     const float dead = ptx::float_of(0xff800000u);
     Live live;
     if (kMasked) live.find(bindings, keys, lane, first_row(tile), tile.bounds());
     typename Mods::Diagonal above[2];
     start_diagonals(tile, above);
-    Numbers numbers;
 #pragma unroll
     for (int g = 0; g < kColumns / 8; ++g) {
       load_ahead(tile.minus_lse, g, numbers);
@@ -131,8 +141,7 @@ struct TileGradients {
   /// dead pairs.
   template <bool kMasked>
   __device__ __forceinline__ void subtract(const Score& probability, Score& d_probability,
-                                           ptx::SharedAddress delta) const {
-    Numbers numbers;
+                                           ptx::SharedAddress delta, Numbers numbers) const {
 #pragma unroll
     for (int g = 0; g < kColumns / 8; ++g) {
       load_ahead(delta, g, numbers);

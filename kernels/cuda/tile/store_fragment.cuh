@@ -35,8 +35,8 @@ struct FragmentPlace {
 #pragma unroll
     for (u32 step = 0; step < kColumns / 16; ++step) {
       const u32 place = (first ^ step % 4 * 32) + step / 4 * Tile::kChunkBytes;
-      ptx::store_matrices(
-          {place}, {words[4 * step], words[4 * step + 1], words[4 * step + 2], words[4 * step + 3]});
+      ptx::store_matrices({place}, {words[4 * step], words[4 * step + 1], words[4 * step + 2],
+                                    words[4 * step + 3]});
     }
   }
 };
