@@ -37,7 +37,9 @@ class Tiles:
         key_and_query = 128 * chunks(self.e) * (self.key_tile + self.query_stages * self.query_tile)
         value_and_grad = 128 * chunks(self.v) * (self.key_tile + self.grad_stages * self.query_tile)
         scores = 4 * 128 * self.key_tile * (self.query_tile // 64)
-        small = (self.query_stages + self.grad_stages) * (4 * self.query_tile + 32) + 512
+        stages = self.query_stages + self.grad_stages
+        barriers = 2 * (2 + stages + 2) + (4 if self.splits_keys else 2) + 6 * 4 * self.query_stages
+        small = stages * 4 * self.query_tile + 2 * 32 + 4 * self.query_stages * 16 + 8 * barriers
         return key_and_query + value_and_grad + scores + small
 
 

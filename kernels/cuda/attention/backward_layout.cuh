@@ -79,10 +79,10 @@ struct BackwardLayout {
   static constexpr int kSides = kSplitsKeys ? 4 : 2;
   static constexpr bool kOrdered = Variant::kDeterministic;
   /// Notes outlive their stages: dQ of a step is added in the next, and its turn passed on in one
-  /// of the three that follow.
+  /// of those that follow (query_turns.cuh).
   static constexpr int kNotes = 4 * kQueryStages;
   /// Steps whose turns are between being awaited and having been passed on.
-  static constexpr int kTurnSlots = 4;
+  static constexpr int kTurnSlots = kNotes;
 
   static constexpr bool kSumsByRows = kQueryTile == 128;
   using KeyHalves = ColumnHalves<Variant::kHeadDim>;

@@ -4,7 +4,7 @@
 //            dP = dO V^T, dT = P (dP - delta), dS = dT dT/dS, dK = scale dS^T Q, dQ = scale dS K;
 //            delta = rowsum(O dO) - dLSE comes from backward_prepare.cuh, dQ is finished by
 //            gradient_finish.cuh.
-// Pipeline   one producer warp (and three for turns where additions have a fixed order), two
+// Pipeline   one producer warp (and two for turns where additions have a fixed order), two
 //            consumer warpgroups, blocks persist. An item is a tile of keys
 //            of one key head; all query tiles of all query heads that share it pass by, so dK and
 //            dV stay in registers and are written once.
@@ -66,11 +66,8 @@ __device__ __forceinline__ void hopper_backward(const BackwardParams& params,
       BackwardProducer<Variant, Mods>{params, bindings, layout, thread}.run();
     } else if constexpr (Variant::kDeterministic) {
       const QueryTurns<Variant> turns{params, layout, thread % 32};
-      if (warp == 1) {
-        turns.await();
-      } else {
-        turns.pass(warp - 2);
-      }
+      if (warp == 1) turns.await();
+      if (warp == 2) turns.pass();
     }
   } else {
     ptx::grow_registers<Layout::kConsumerRegisters>();

@@ -1,7 +1,7 @@
 // The fixed order of the additions to dQ: a word per query tile and warpgroup says which key tile
 // added last. Warps that would otherwise idle do what takes round trips to memory: one watches the
-// words of the tiles that come next and tells the warpgroups when they may add, one more a
-// warpgroup passes the word on when all its threads have added.
+// words of the tiles that come next and tells the warpgroups when they may add, one passes words on
+// when all threads of a warpgroup have added.
 //
 // No deadlock: blocks take their items from a counter, items of a head ascend in keys, so the
 // lowest one unfinished never waits.
@@ -18,9 +18,10 @@ template <class Variant>
 struct QueryTurns {
   using Layout = BackwardLayout<Variant>;
   using Slot = RingPosition<Layout::kTurnSlots>;
-  /// A turn is looked for when those of all steps but the last two have been passed on, which keeps
-  /// both the slots and the notes from being taken too early.
-  static constexpr u32 kSlack = 3;
+  /// How many steps may lie between the one whose turn is looked for and the last one whose turn
+  /// has been passed on: fewer than there are slots, and a note is overwritten kNotes steps later,
+  /// when its stage has been given back kQueryStages before.
+  static constexpr u32 kSlack = Layout::kNotes - Layout::kQueryStages;
   static_assert(kSlack < Layout::kTurnSlots);
 
   const BackwardParams& params;
@@ -31,27 +32,36 @@ struct QueryTurns {
   __device__ __forceinline__ void await() const {
     for (StepCount at{};; at.steps += 1) {
       const auto stage = at.template in_ring<Layout::kQueryStages>();
+      if (at.steps >= kSlack) await_passed({at.steps - kSlack});
       layout.query_ring().wait_full(stage);
       const QueryNote note = layout.note(at.steps % Layout::kNotes);
       ptx::sync_warp();
       ptx::arrive_if(lane == 0, layout.query_ring().empty(stage.stage));
-      await_passed({at.steps - kSlack}, at.steps < kSlack);
       await_words(note, at.steps % Layout::kTurnSlots);
       if (note.ends_stream()) return;
     }
   }
 
-  /// Of one warp a warpgroup.
-  __device__ __forceinline__ void pass(u32 warpgroup) const {
-    for (StepCount at{};; at.steps += 1) {
-      const Slot slot = at.template in_ring<Layout::kTurnSlots>();
-      ptx::wait(layout.turn_used(warpgroup, slot.stage), slot.parity);
-      const QueryNote& note = layout.note(at.steps % Layout::kNotes);
-      if (note.ends_stream()) return;
-      // The release is cumulative: it orders what all threads of the warpgroup have added.
-      ptx::store_release_if(lane == 0 && !note.nothing(), word(note) + warpgroup, note.own_turn());
-      ptx::sync_warp();
-      ptx::arrive_if(lane == 0, layout.turn_passed(warpgroup, slot.stage));
+  /// Of one warp; each lane passes on the turns of one slot of one warpgroup. A fence takes long,
+  /// and covers what all of them have to pass on by then.
+  __device__ __forceinline__ void pass() const {
+    const u32 warpgroup = lane % Layout::kWarpgroups, slot = lane / Layout::kWarpgroups;
+    bool works = slot < Layout::kTurnSlots;
+    u32 parity = 0;
+    for (u32 ended = 0; ended < Layout::kWarpgroups;) {
+      const bool ready = works && ptx::phase_done_now(layout.turn_used(warpgroup, slot), parity);
+      if (!ptx::any(ready)) continue;
+      ptx::fence_device();
+      bool ends = false;
+      if (ready) {
+        const QueryNote note = layout.note(slot);
+        ends = note.ends_stream();
+        if (!ends && !note.nothing()) ptx::store_relaxed(word(note) + warpgroup, note.own_turn());
+        ptx::arrive(layout.turn_passed(warpgroup, slot));
+        parity ^= 1;
+        works = !ends;
+      }
+      ended += ptx::count_bits(ptx::ballot(ends));
     }
   }
 
@@ -60,8 +70,7 @@ struct QueryTurns {
     return params.turns + Layout::query_tile_of(note, params.q_tiles) * Layout::kWarpgroups;
   }
 
-  __device__ __forceinline__ void await_passed(StepCount step, bool none) const {
-    if (none) return;
+  __device__ __forceinline__ void await_passed(StepCount step) const {
     const Slot slot = step.template in_ring<Layout::kTurnSlots>();
     for (u32 w = 0; w < Layout::kWarpgroups; ++w) {
       ptx::wait(layout.turn_passed(w, slot.stage), slot.parity);

@@ -22,6 +22,11 @@ __device__ __forceinline__ void store_release_if(bool predicate, u32* to, u32 va
       : "memory");
 }
 
+/// Stores what the device sees whole; a fence before it makes it a release.
+__device__ __forceinline__ void store_relaxed(u32* to, u32 value) {
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+}
+
 /// Waits until the word holds `value`.
 __device__ __forceinline__ void await_word(const u32* word, u32 value) {
   for (u32 tries = 0; load_acquire(word) != value; ++tries) {

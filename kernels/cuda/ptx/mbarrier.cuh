@@ -70,6 +70,18 @@ __device__ __forceinline__ bool phase_done(Mbarrier barrier, u32 parity) {
   return done != 0;
 }
 
+/// The same without suspending the thread.
+__device__ __forceinline__ bool phase_done_now(Mbarrier barrier, u32 parity) {
+  u32 done;
+  asm volatile(
+      "{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; "
+      "selp.u32 %0, 1, 0, p; }"
+      : "=r"(done)
+      : "r"(barrier.address.bytes), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
 __device__ __forceinline__ void wait(Mbarrier barrier, u32 parity) {
   for (u32 tries = 0; !phase_done(barrier, parity); ++tries) {
     if (TILEWRIGHT_WAIT_LIMIT != 0 && tries > TILEWRIGHT_WAIT_LIMIT) __trap();

@@ -110,7 +110,7 @@ std::vector<BackwardCandidate> backward_candidates(const RowQuestion& question) 
 std::int64_t backward_shared_bytes(const BackwardRow& row, const Problem& problem) {
   if (row.family == Family::kPortable) return portable_backward_shared_bytes(row, problem);
   constexpr std::int64_t kItemSlots = 2, kItemBytes = 32, kNoteBytes = 16;
-  constexpr std::int64_t kBarrierBytes = 8, kTurnBarriers = 24;
+  constexpr std::int64_t kBarrierBytes = 8, kTurnBarriers = 48;
   const std::int64_t sides = row.splits_keys ? 4 : 2;
   const std::int64_t tiles =
       backward_tile_bytes(row.key_tile, problem.head_dim) +
