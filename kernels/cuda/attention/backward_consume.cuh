@@ -9,8 +9,8 @@
 //
 // Columns divided:
 //
-//   in flight  dK dP' | -       | dV | dV dQ | dQ S' dK   | dK              | dK dP'      |
-//   doing      P'     | dS pack | -  | sync  | wait dQ S' | add half of dQ  | add the rest|
+//   in flight  dK dP' | -       | dV | dV dQ | dQ S' dK   | dK     |
+//   doing      P'     | dS pack | -  | sync  | wait dQ S' | add dQ | issue dP'
 #pragma once
 
 #include "attention/backward_products.cuh"
@@ -26,7 +26,6 @@ template <class Variant, class Mods, class Gradient>
 struct BackwardConsumer {
   using Layout = BackwardLayout<Variant>;
   using Products = BackwardProducts<Variant>;
-  static constexpr int kHalfOfSums = Accumulator<Layout::kSumColumns>::kElements / 2;
   using Gradients = TileGradients<Layout, BackwardParams, TileSite, Mods, Gradient>;
 
   const BackwardParams& params;
@@ -151,14 +150,9 @@ struct BackwardConsumer {
       x.score.pin();
       x.d_query.pin();
       release_if(last, layout.key_ring().empty(kv_at.stage));
-      float* const sums = query_sums.place(note(step));
-      query_sums.await_turn({step});
-      query_sums.template add_elements<0, kHalfOfSums>(x.d_query, sums);
-      // Behind the last tile of operands that may already be others; dropped like the scores.
-      x.issue_d_probability(at.steps);
-      query_sums.template add_elements<kHalfOfSums, 2 * kHalfOfSums>(x.d_query, sums);
-      query_sums.end_turn({step});
+      query_sums.add(x.d_query, query_sums.place(note(step)), {step});
       if (last) break;
+      x.issue_d_probability(at.steps);
       read_minus_lse();
       make_probabilities();
       read_delta();
@@ -167,7 +161,6 @@ struct BackwardConsumer {
       finish_key(step);
     }
     ptx::matrix_wait<0>();
-    x.d_probability.pin();
     finish_key(at.steps);
   }
 

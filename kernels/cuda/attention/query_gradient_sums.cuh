@@ -33,20 +33,14 @@ struct QueryGradientSums {
   /// dQ of a step.
   __device__ __forceinline__ void add(const Sums& sums, float* to, StepCount step) const {
     await_turn(step);
-    add_elements<0, Sums::kElements>(sums, to);
-    end_turn(step);
-  }
-
-  /// Elements kBegin to kEnd - 1, between await_turn and end_turn.
-  template <int kBegin, int kEnd>
-  __device__ __forceinline__ void add_elements(const Sums& sums, float* to) const {
 #pragma unroll
-    for (int e = kBegin; e < kEnd; e += 4) {
+    for (int e = 0; e < Sums::kElements; e += 4) {
       const int chunk = e / (kChunkColumns / 2);
       if (!exists(chunk)) continue;
       ptx::add_in_memory(to + e * 128,
                          {sums.value[e], sums.value[e + 1], sums.value[e + 2], sums.value[e + 3]});
     }
+    end_turn(step);
   }
 
   /// Whether this warpgroup's chunk of 64 columns lies inside the head dim.
@@ -61,6 +55,7 @@ struct QueryGradientSums {
     end_turn(step);
   }
 
+ private:
   __device__ __forceinline__ void await_turn(StepCount step) const {
     if constexpr (Layout::kOrdered) {
       const RingPosition<Layout::kTurnSlots> slot = step.template in_ring<Layout::kTurnSlots>();
