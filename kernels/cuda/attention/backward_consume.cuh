@@ -84,6 +84,8 @@ struct BackwardConsumer {
     } else {
       steps_of_split_columns();
     }
+    release(layout.key_ring().empty(kv_at.stage));
+    release(layout.value_ring().empty(kv_at.stage));
     at.steps += 1;
     kv_at.advance();
   }
@@ -104,7 +106,6 @@ struct BackwardConsumer {
       // What lies in shared memory is read while products run.
       const bool first = note(step).first(), last = note(step).last();
       float* const sums = query_sums.place(note(step - 1));
-      release_if(last, layout.value_ring().empty(kv_at.stage));
       await_next(last);
       ptx::matrix_wait<1>();
       finish_value(step);
@@ -128,7 +129,6 @@ struct BackwardConsumer {
     x.issue_query_product(at.steps);
     ptx::matrix_wait<0>();
     x.d_query.pin();
-    release(layout.key_ring().empty(kv_at.stage));
     query_sums.add(x.d_query, query_sums.place(note(at.steps)), at);
   }
 
@@ -140,7 +140,6 @@ struct BackwardConsumer {
       x.issue_value_product(step);
       x.issue_query_product(step);
       const bool last = note(step).last();
-      release_if(last, layout.value_ring().empty(kv_at.stage));
       await_next(last);
       ptx::matrix_wait<1>();
       finish_value(step);
@@ -149,7 +148,6 @@ struct BackwardConsumer {
       ptx::matrix_wait<1>();
       x.score.pin();
       x.d_query.pin();
-      release_if(last, layout.key_ring().empty(kv_at.stage));
       query_sums.add(x.d_query, query_sums.place(note(step)), {step});
       if (last) break;
       x.issue_d_probability(at.steps);
@@ -267,9 +265,8 @@ struct BackwardConsumer {
   }
 
   /// One arrival a warp.
-  static __device__ __forceinline__ void release(ptx::Mbarrier empty) { release_if(true, empty); }
-  static __device__ __forceinline__ void release_if(bool condition, ptx::Mbarrier empty) {
-    ptx::arrive_if(condition && ptx::thread_in_block() % 32 == 0, empty);
+  static __device__ __forceinline__ void release(ptx::Mbarrier empty) {
+    ptx::arrive_if(ptx::thread_in_block() % 32 == 0, empty);
   }
 };
 

@@ -1,9 +1,9 @@
 // The producer warp: takes items, classifies query tiles of all their streams and keeps the copy
 // engine ahead of the consumers.
 //
-// Copies are issued in the order Q0 dO0 V K Q1 dO1 ...: what consumers are done with first comes
-// first, and the keys of the item before are done with last. Every Q brings its rows' minus_lse,
-// every dO their delta.
+// Copies are issued in the order Q0 K dO0 V Q1 dO1 ...: the first query tile of an item need not
+// wait until the keys of the item before are done with. Every Q brings its rows' minus_lse, every
+// dO their delta.
 #pragma once
 
 #include "attention/backward_layout.cuh"
@@ -117,9 +117,9 @@ struct BackwardProducer {
     const ptx::TensorCoordinate keys = {0, item.kv_begin, item.kv_head, item.kv_batch};
     const ptx::TensorCoordinate queries = {0, from.tile.q_begin, from.head, from.batch};
     copy_query(queries, {from.tile.q_begin, stream, flags, from.tile.turn}, params.minus_lse + row);
+    if (first) copy_key(keys);
     copy_d_out(queries, params.delta + row);
     if (first) copy_value(keys);
-    if (first) copy_key(keys);
   }
 
   __device__ __forceinline__ void copy_key(ptx::TensorCoordinate source) {

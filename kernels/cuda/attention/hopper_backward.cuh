@@ -9,7 +9,7 @@
 //            of one key head; all query tiles of all query heads that share it pass by, so dK and
 //            dV stay in registers and are written once.
 //
-//              producer    Q0 dO0 V K  Q1 dO1  Q2 dO2 ...           copy engine, rings of stages
+//              producer    Q0 K dO0 V  Q1 dO1  Q2 dO2 ...           copy engine, rings of stages
 //              consumer 0  P dS | dV dK dQ- S' | dP' P' dS' | ...   64 of 128 keys, or all 64 keys
 //              consumer 1       | P dS         | dV dK dQ- S' | ... and half the columns
 //
