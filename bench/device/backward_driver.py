@@ -90,8 +90,9 @@ class BackwardKernel:
         first = Launch(self.function("attention_backward_prepare"), b * hq * q_tiles, 128, 0, raw)
 
         items = bk * hkv * kv_tiles * parts
-        fewest = 2.0 if "det" in self.options else 1.0
-        waves = self.waves or max(fewest, section_waves(kv_tiles, self.mods not in ("none", "relative")))
+        uneven = self.mods not in ("none", "relative")
+        ordered = "det" in self.options and not uneven
+        waves = self.waves or (section_waves(kv_tiles, True, 16, 2, 4) if ordered else section_waves(kv_tiles, uneven))
         section = section or max(1, round(waves * self.sms / kv_tiles / parts))
         raw = tensor_map(q, t.query_tile, self.element) + tensor_map(k, t.key_tile, self.element)
         raw += tensor_map(v, t.key_tile, self.element) + tensor_map(seen, t.query_tile, self.element)

@@ -27,6 +27,8 @@ struct BackwardConsumer {
   using Layout = BackwardLayout<Variant>;
   using Products = BackwardProducts<Variant>;
   using Gradients = TileGradients<Layout, BackwardParams, TileSite, Mods, Gradient>;
+  using Numbers = typename Gradients::Numbers;
+  static constexpr bool kReadsAhead = Layout::kReadsAhead;
 
   const BackwardParams& params;
   Layout layout;
@@ -39,10 +41,9 @@ struct BackwardConsumer {
                  Layout::first_key_row(warpgroup), Layout::first_query(warpgroup))}};
   RingPosition<1> kv_at{};
   RingPosition<Layout::kItemSlots> item_at{};
-  StepCount at{};        ///< the tile whose P and dS are made
-  bool partial = false;  ///< that tile
-  /// The first of its queries' numbers, read before P and before dS while products run.
-  typename Gradients::Numbers minus_lse, delta;
+  StepCount at{};            ///< the tile whose P and dS are made
+  bool partial = false;      ///< that tile
+  Numbers minus_lse, delta;  ///< the first of its queries'
 
   __device__ __forceinline__ void run() {
     if (Layout::kSplitsKeys && warpgroup == 1) pass_matrix_turn();
@@ -103,22 +104,22 @@ struct BackwardConsumer {
       // would keep all products from overlapping. So are the scores behind its last tile.
       await_d_score({step - 1});
       x.issue_query_product(step - 1);
-      // What lies in shared memory is read while products run.
       const bool first = note(step).first(), last = note(step).last();
-      float* const sums = query_sums.place(note(step - 1));
-      await_next(last);
+      if constexpr (kReadsAhead) go_on(last);
       ptx::matrix_wait<1>();
       finish_value(step);
       finish_key(step);
+      if constexpr (!kReadsAhead) go_on(last);
       x.issue_scores(at.steps);
       pass_matrix_turn();
       ptx::matrix_wait<1>();
       x.d_query.pin();
-      if (!first) query_sums.add(x.d_query, sums, {step - 1});
+      if (!first) query_sums.add(x.d_query, query_sums.place(note(step - 1)), {step - 1});
       read_minus_lse();
       ptx::matrix_wait<0>();
       x.score.pin();
       if (last) break;
+      if constexpr (!kReadsAhead) await_d_out(at);
       x.issue_d_probability(at.steps);
       make_probabilities();
       read_delta();
@@ -139,10 +140,10 @@ struct BackwardConsumer {
       ptx::sync(ptx::NamedBarrier{1, Layout::kConsumerThreads});
       x.issue_value_product(step);
       x.issue_query_product(step);
-      const bool last = note(step).last();
-      await_next(last);
       ptx::matrix_wait<1>();
       finish_value(step);
+      const bool last = note(step).last();
+      go_on(last);
       x.issue_scores(at.steps);
       x.issue_key_product(step);
       ptx::matrix_wait<1>();
@@ -150,10 +151,9 @@ struct BackwardConsumer {
       x.d_query.pin();
       query_sums.add(x.d_query, query_sums.place(note(step)), {step});
       if (last) break;
+      await_d_out(at);
       x.issue_d_probability(at.steps);
-      read_minus_lse();
       make_probabilities();
-      read_delta();
       ptx::matrix_wait<0>();
       x.d_probability.pin();
       finish_key(step);
@@ -162,13 +162,13 @@ struct BackwardConsumer {
     finish_key(at.steps);
   }
 
-  /// Goes on to the next tile, if there is one, and waits for it before this one is given back: its
-  /// copies began a step ago.
-  __device__ __forceinline__ void await_next(bool last) {
-    static_assert(Layout::kQueryStages > 1 && Layout::kGradStages > 1);
+  /// Goes on to the next tile and waits for it. Behind the last one there is nothing to wait for: a
+  /// stage that was given back may have been filled and its phase be over.
+  __device__ __forceinline__ void go_on(bool last) {
     at.steps += last ? 0 : 1;
+    if (last) return;
     await_tile();
-    await_d_out(at);
+    if constexpr (kReadsAhead) await_d_out(at);
   }
 
   __device__ __forceinline__ void await_d_out(StepCount step) const {
@@ -182,6 +182,7 @@ struct BackwardConsumer {
     partial = tile.partial();
     if (tile.new_stream()) tile_gradients.start_stream(item(), tile.stream);
     if constexpr (!Gradients::kNeedsScore) {
+      if (!kReadsAhead) read_numbers(minus_lse, site().minus_lse);
       if (partial) {
         tile_gradients.template to_probabilities<true>(x.score, site(), minus_lse);
       } else {
@@ -190,17 +191,20 @@ struct BackwardConsumer {
     }
   }
 
+  /// What lies in shared memory is read while products run.
   __device__ __forceinline__ void read_minus_lse() {
-    if constexpr (!Gradients::kNeedsScore) {
-      minus_lse = tile_gradients.first_numbers(site().minus_lse);
-    }
+    if (kReadsAhead) read_numbers(minus_lse, site().minus_lse);
   }
   __device__ __forceinline__ void read_delta() {
-    if constexpr (!Gradients::kNeedsScore) delta = tile_gradients.first_numbers(site().delta);
+    if (kReadsAhead) read_numbers(delta, site().delta);
+  }
+  __device__ __forceinline__ void read_numbers(Numbers& numbers, ptx::SharedAddress row) const {
+    if constexpr (!Gradients::kNeedsScore) numbers = tile_gradients.first_numbers(row);
   }
 
   /// P and dS of the tile, in registers and where the warpgroups share them.
   __device__ __forceinline__ void make_gradients() {
+    if (!kReadsAhead) read_numbers(delta, site().delta);
     // Packed in both branches: where they join there are no registers for what is packed.
     if (partial) {
       tile_gradients.template to_gradients<true>(x.score, x.d_probability, site(), delta);

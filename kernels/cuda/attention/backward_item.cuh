@@ -20,8 +20,8 @@ struct alignas(16) BackwardItem {
 };
 
 /// How an index becomes an item when no explicit list is given. Key heads come in sections; inside
-/// a section the key tile is the outer index and ascends, so that of the items that add to a query
-/// tile the one with the lower keys is always taken first.
+/// a section the key tile is the outer index and ascends or descends, so that of the items that add
+/// to a query tile the one whose keys come first is always taken first.
 struct BackwardSchedule {
   const BackwardItem* list;  ///< explicit items, or null; in the order said above
   u32* counters;  ///< two zeros, zero again when the kernel ends: items taken, blocks done
@@ -35,7 +35,7 @@ __device__ __forceinline__ i32 streams_of_keys(const Extents& extents) {
   return extents.kv_batches == 1 ? extents.group_heads * extents.batches : extents.group_heads;
 }
 
-template <int kKeyTile>
+template <int kKeyTile, bool kDescends = false>
 __device__ __forceinline__ BackwardItem decode_backward_item(const BackwardSchedule& schedule,
                                                              const Extents& extents, i32 index) {
   if (schedule.list != nullptr) return schedule.list[index];
@@ -45,8 +45,9 @@ __device__ __forceinline__ BackwardItem decode_backward_item(const BackwardSched
   const i32 first_head = index / (schedule.section_heads * head_items) * schedule.section_heads;
   const i32 lanes = min(schedule.section_heads, all_heads - first_head) * schedule.parts;
   const i32 inside = index - first_head * head_items;
-  const i32 tile = inside / lanes;
-  const i32 within = inside - tile * lanes;
+  const i32 order = inside / lanes;
+  const i32 tile = kDescends ? schedule.kv_tiles - 1 - order : order;
+  const i32 within = inside - order * lanes;
   const i32 head = first_head + within / schedule.parts;
   const i32 part = within % schedule.parts;
   const i32 streams = streams_of_keys(extents);

@@ -75,7 +75,8 @@ struct BackwardProducer {
   __device__ __forceinline__ void run() {
     ItemSource source{params.schedule.counters, params.schedule.items, lane};
     for (i32 index = source.first(); index < params.schedule.items; index = source.next()) {
-      produce_item(decode_backward_item<Layout::kKeyTile>(params.schedule, params.extents, index));
+      produce_item(decode_backward_item<Layout::kKeyTile, Layout::kDescends>(
+          params.schedule, params.extents, index));
     }
     send_note({0, 0, QueryNote::kEndsStream, 0});
     source.finish();
@@ -87,7 +88,8 @@ struct BackwardProducer {
       layout.item(item_at.stage) = item;
     }
     item_at.advance();
-    StreamWalk<Variant, Mods> walk{params.extents, {bindings, params.extents.query_rows}};
+    StreamWalk<Variant, Mods> walk{params.extents,
+                                   {bindings, params.extents.query_rows, params.extents.kv_rows}};
     StreamTile tile = walk.first(item, lane);
     if (!tile.tile.valid) {
       send_note({0, 0, QueryNote::kFirst | QueryNote::kLast | QueryNote::kNothing, 0});

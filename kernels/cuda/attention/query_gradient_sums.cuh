@@ -2,8 +2,8 @@
 //
 // A tile's sums lie in the order of fragments: each addition of a warp is 512 contiguous bytes, and
 // what a thread adds to is what a thread of the finishing kernel reads. Free-running variants add
-// in whatever order blocks come. Deterministic ones add in ascending order of key tiles, when
-// query_turns.cuh lets them.
+// in whatever order blocks come. Deterministic ones add key tile by key tile, when query_turns.cuh
+// lets them.
 #pragma once
 
 #include "attention/backward_layout.cuh"

@@ -3,8 +3,8 @@
 // words of the tiles that come next and tells the warpgroups when they may add, one passes words on
 // when all threads of a warpgroup have added.
 //
-// No deadlock: blocks take their items from a counter, items of a head ascend in keys, so the
-// lowest one unfinished never waits.
+// No deadlock: blocks take their items from a counter, those of a head in the order of additions,
+// so the first one unfinished never waits.
 #pragma once
 
 #include "attention/backward_layout.cuh"

@@ -2,9 +2,9 @@
 // ascending. Without a mask, items of different keys begin at different query tiles and wrap
 // around, so that blocks which run at the same time do not add to the same dQ.
 //
-// Where additions have a fixed order, by ascending keys, the walk descends: all items of a head
-// begin with the tiles that most of them see, and one that begins with those behind a diagonal or a
-// window's end comes to each tile later than the item before it.
+// Where additions have a fixed order, by descending keys, blocks that run at the same time come to
+// a query tile in that order by themselves: behind a diagonal or a window's begin the walk of
+// higher keys is ahead.
 #pragma once
 
 #include "attention/backward_item.cuh"
@@ -17,7 +17,7 @@ namespace tilewright::cuda {
 /// A tile of which some row sees the item's keys.
 struct QueryTileRef {
   i32 q_begin;
-  u32 turn;  ///< 1 + the key tile that adds to it before this one does, 0 if none
+  u32 turn;  ///< 1 + the key tile that adds to it right before this one does, 0 if none
   bool partial;
   bool valid;  ///< false: the walk is over
 };
@@ -29,7 +29,8 @@ struct QueryWalk {
 
   const typename Mods::Bindings& bindings;
   typename Mods::Head head;
-  i32 q_rows, kv_begin, kv_end;
+  i32 q_rows, kv_rows;
+  i32 kv_begin, kv_end;
   bool keys_cut;  ///< the key tile is not whole
   i32 tiles;
   i32 next_block = 0;  ///< of 32 groups of 32 tiles; without a mask the tiles walked so far
@@ -39,8 +40,11 @@ struct QueryWalk {
   u32 partial_tiles = 0;
   u32 lane_turn = 0;  ///< of this lane's tile of the group
 
-  __device__ __forceinline__ QueryWalk(const typename Mods::Bindings& bound, i32 rows)
-      : bindings(bound), q_rows(rows), tiles((rows + kQueryTile - 1) / kQueryTile) {}
+  __device__ __forceinline__ QueryWalk(const typename Mods::Bindings& bound, i32 queries, i32 keys)
+      : bindings(bound),
+        q_rows(queries),
+        kv_rows(keys),
+        tiles((queries + kQueryTile - 1) / kQueryTile) {}
 
   __device__ __forceinline__ void start(const BackwardItem& item, i32 batch, i32 query_head) {
     head = Mods::head(bindings, batch, query_head);
@@ -63,12 +67,17 @@ struct QueryWalk {
  private:
   __device__ __forceinline__ QueryTileRef next_of_all() {
     if (next_block == tiles) return {0, 0, false, false};
-    const i32 key_tile = kv_begin / kKeyTile;
     const i32 start = kOrdered ? 0 : kv_begin / kQueryTile % tiles;
     const i32 at = next_block + start < tiles ? next_block + start : next_block + start - tiles;
     ++next_block;
     const bool rows_cut = (at + 1) * kQueryTile > q_rows;
-    return {at * kQueryTile, static_cast<u32>(key_tile), keys_cut || rows_cut, true};
+    return {at * kQueryTile, turn_of_all(), keys_cut || rows_cut, true};
+  }
+
+  __device__ __forceinline__ u32 turn_of_all() const {
+    const u32 key_tile = static_cast<u32>(kv_begin / kKeyTile);
+    if constexpr (!Layout::kDescends) return key_tile;
+    return kv_begin + kKeyTile < kv_rows ? key_tile + 2 : 0;
   }
 
   __device__ __forceinline__ QueryTileRef next_live(u32 lane) {
@@ -79,31 +88,24 @@ struct QueryWalk {
       }
       look_at_group(lane);
     }
-    const u32 index = next_of(live_tiles);
+    const u32 index = ptx::lowest_bit(live_tiles);
     live_tiles ^= 1u << index;
     const i32 tile = group * 32 + static_cast<i32>(index);
     const u32 turn = kOrdered ? ptx::broadcast(lane_turn, index) : 0;
     return {tile * kQueryTile, turn, (partial_tiles >> index & 1) != 0, true};
   }
 
-  static __device__ __forceinline__ u32 next_of(u32 live) {
-    return kOrdered ? ptx::highest_bit(live) : ptx::lowest_bit(live);
-  }
-  __device__ __forceinline__ i32 block(i32 nth) const {
-    return kOrdered ? (tiles + 1023) / 1024 - 1 - nth : nth;
-  }
-
   __device__ __forceinline__ void look_at_block(u32 lane) {
-    const i32 first_group = block(next_block) * 32 + static_cast<i32>(lane);
+    const i32 first_group = next_block * 32 + static_cast<i32>(lane);
     const TileClass found = classify(first_group * 32 * kQueryTile, 32 * kQueryTile);
     live_groups = ptx::ballot(found != TileClass::kEmpty);
     ++next_block;
   }
 
   __device__ __forceinline__ void look_at_group(u32 lane) {
-    const u32 index = next_of(live_groups);
+    const u32 index = ptx::lowest_bit(live_groups);
     live_groups ^= 1u << index;
-    group = block(next_block - 1) * 32 + static_cast<i32>(index);
+    group = (next_block - 1) * 32 + static_cast<i32>(index);
     const i32 first = (group * 32 + static_cast<i32>(lane)) * kQueryTile;
     const TileClass found = classify(first, kQueryTile);
     live_tiles = ptx::ballot(found != TileClass::kEmpty);
@@ -112,8 +114,13 @@ struct QueryWalk {
   }
 
   __device__ __forceinline__ u32 turn_at(i32 first) const {
-    return turn_by_mask<kKeyTile, Mods>(bindings, head, first, min(first + kQueryTile, q_rows),
-                                        kv_begin);
+    const i32 end = min(first + kQueryTile, q_rows);
+    if constexpr (Layout::kDescends) {
+      return descending_turn_by_mask<kKeyTile, Mods>(bindings, head,
+                                                     {first, end, kv_begin, kv_rows});
+    } else {
+      return turn_by_mask<kKeyTile, Mods>(bindings, head, first, end, kv_begin);
+    }
   }
 
   /// The class of query rows [first, first + count), as far as they exist.

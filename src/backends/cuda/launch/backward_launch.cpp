@@ -87,22 +87,28 @@ params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardC
   return params;
 }
 
-/// In a fixed order key tiles of one head that run at the same time trail one another: more heads
-/// at once, fewer tiles of each.
-constexpr double kOrderedWaves = 2;
+SectionQuestion section_question(const BackwardSite& site, const BackwardCut& cut) {
+  SectionQuestion question{.q_tiles = cut.kv_tiles * cut.parts,
+                           .group_heads = 1,
+                           .heads = key_heads_of(site.launch.problem),
+                           .multiprocessors = site.gpu.facts().multiprocessors,
+                           .uneven = site.row.walks_lists || site.launch.program.has_mask_mod()};
+  if (site.ordered && !question.uneven) {
+    // Key tiles of one head that run at the same time trail one another: more heads at once, fewer
+    // tiles of each.
+    question.uneven = true;
+    question.tiles_a_wave = 16;
+    question.most_waves = 4;
+  }
+  return question;
+}
 
 params::BackwardSchedule backward_schedule(const BackwardSite& site, const BackwardCut& cut) {
   return {.list = 0,
           .counters = site.counters,
           .items = static_cast<std::int32_t>(cut.items),
           .kv_tiles = static_cast<std::int32_t>(cut.kv_tiles),
-          .section_heads =
-              section_heads({.q_tiles = cut.kv_tiles * cut.parts,
-                             .group_heads = 1,
-                             .heads = key_heads_of(site.launch.problem),
-                             .multiprocessors = site.gpu.facts().multiprocessors,
-                             .uneven = site.row.walks_lists || site.launch.program.has_mask_mod(),
-                             .even_waves = site.ordered ? kOrderedWaves : 1.0}),
+          .section_heads = section_heads(section_question(site, cut)),
           .parts = static_cast<std::int32_t>(cut.parts)};
 }
 

@@ -10,8 +10,7 @@ struct SectionQuestion {
   std::int64_t group_heads = 1;
   std::int64_t heads = 0;  ///< query heads of all batches
   int multiprocessors = 1;
-  bool uneven = false;    ///< items differ in length: a mask skips tiles
-  double even_waves = 1;  ///< of items that do not, in items a multiprocessor
+  bool uneven = false;  ///< items differ in length: a mask skips tiles
   /// Of uneven items, in items a multiprocessor: a section has q_tiles / tiles_a_wave, within
   /// these.
   double tiles_a_wave = 8, fewest_waves = 2, most_waves = 8;
