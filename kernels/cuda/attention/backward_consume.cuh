@@ -105,7 +105,11 @@ struct BackwardConsumer {
       await_d_score({step - 1});
       x.issue_query_product(step - 1);
       const bool first = note(step).first(), last = note(step).last();
-      if constexpr (kReadsAhead) go_on(last);
+      float* sums = nullptr;
+      if constexpr (kReadsAhead) {
+        sums = query_sums.place(note(step - 1));
+        go_on(last);
+      }
       ptx::matrix_wait<1>();
       finish_value(step);
       finish_key(step);
@@ -114,7 +118,10 @@ struct BackwardConsumer {
       pass_matrix_turn();
       ptx::matrix_wait<1>();
       x.d_query.pin();
-      if (!first) query_sums.add(x.d_query, query_sums.place(note(step - 1)), {step - 1});
+      if (!first) {
+        if constexpr (!kReadsAhead) sums = query_sums.place(note(step - 1));
+        query_sums.add(x.d_query, sums, {step - 1});
+      }
       read_minus_lse();
       ptx::matrix_wait<0>();
       x.score.pin();
