@@ -5,8 +5,9 @@
 //
 // cold_ms compiles and loads; disk_ms loads what another engine left on disk, median of 9 engines;
 // launch_us is one call of a prepared attention, median of batches of 500 launches with a
-// synchronise between, tensor maps made anew in each; maps_us is what the driver takes of that for
-// three tensor maps and for telling whether the stream is being captured.
+// synchronise between, tensor maps made anew in each. The driver's part of that: maps_us for three
+// tensor maps and for telling whether the stream is being captured, driver_launch_us for launching
+// a kernel that does nothing but has as many parameters, threads and bytes of shared memory.
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "backends/cuda/device/context_scope.h"
 #include "backends/cuda/device/gpu.h"
 #include "backends/cuda/launch/tensor_map.h"
+#include "backends/cuda/nvrtc/nvrtc_search.h"
 #include "tilewright/catalogue.h"
 #include "tilewright/engine.h"
 #include "tilewright/masks.h"
@@ -122,9 +124,61 @@ double maps_us(cuda::Gpu& gpu, const Tensors& tensors) {
   return milliseconds(start) * 1000 / kLaunchesPerBatch;
 }
 
+/// A kernel that does nothing, with parameters as large as a forward kernel's.
+class EmptyKernel {
+ public:
+  EmptyKernel(cuda::Gpu& gpu, const cuda::Nvrtc& nvrtc) : gpu_(gpu) {
+    const cuda::CompileResult made = nvrtc.compile(
+        {.file_name = "empty.cu",
+         .text =
+             "struct Block { long long words[72]; };\n"
+             "extern \"C\" __global__ void __launch_bounds__(384, 1)\n"
+             "empty(const __grid_constant__ Block params, const __grid_constant__ Block more) {}\n",
+         .options = {"--std=c++20", "--gpu-architecture=sm_90a"},
+         .to_ptx = false});
+    const cuda::ContextScope scope(gpu.driver(), gpu.context());
+    const cuda::Driver& driver = gpu.driver();
+    driver.check(driver.module_load(&module_, made.bytes.c_str(), 0, nullptr, nullptr),
+                 "cuModuleLoadDataEx", "the empty kernel");
+    driver.check(driver.module_function(&function_, module_, "empty"), "cuModuleGetFunction",
+                 "the empty kernel");
+    driver.check(driver.function_set(function_, 8, kSharedBytes), "cuFuncSetAttribute",
+                 "the empty kernel");
+  }
+  ~EmptyKernel() {
+    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
+    gpu_.driver().module_unload(module_);
+  }
+  EmptyKernel(const EmptyKernel&) = delete;
+  EmptyKernel& operator=(const EmptyKernel&) = delete;
+
+  /// Median over batches, as launch_us has it.
+  double launch_us() const {
+    alignas(64) long long words[72] = {};
+    void* arguments[] = {words, words};
+    std::vector<double> batches;
+    for (int batch = 0; batch < kBatches; ++batch) {
+      gpu_.driver().context_synchronize();
+      const auto start = Clock::now();
+      for (int i = 0; i < kLaunchesPerBatch; ++i)
+        gpu_.driver().launch(function_, 4, 1, 1, 384, 1, 1, kSharedBytes, nullptr, arguments,
+                             nullptr);
+      batches.push_back(milliseconds(start) * 1000 / kLaunchesPerBatch);
+    }
+    gpu_.driver().context_synchronize();
+    return median(batches);
+  }
+
+ private:
+  static constexpr int kSharedBytes = 229376;
+  cuda::Gpu& gpu_;
+  cuda::ModuleHandle module_ = nullptr;
+  cuda::FunctionHandle function_ = nullptr;
+};
+
 /// Gives the milliseconds of the cold compile.
 double measure(cuda::Gpu& gpu, const Structure& structure, const Problem& problem,
-               const std::string& cache_dir) {
+               const std::string& cache_dir, const EmptyKernel& empty) {
   EngineOptions options;
   options.cache_dir = cache_dir;
   const Tensors tensors(gpu, problem);
@@ -150,9 +204,10 @@ double measure(cuda::Gpu& gpu, const Structure& structure, const Problem& proble
   std::printf(
       "{\"kind\": \"cuda_launch\", \"structure\": \"%s\", \"dim\": %lld, \"kernel\": \"%s\", "
       "\"cold_ms\": %.1f, \"compile_ms\": %.1f, \"disk_ms\": %.2f, \"launch_us\": %.2f, "
-      "\"maps_us\": %.2f}\n",
+      "\"maps_us\": %.2f, \"driver_launch_us\": %.2f}\n",
       structure.name, static_cast<long long>(problem.head_dim), kernel.c_str(), cold_ms, compile_ms,
-      median(std::move(loads)), launch_us(gpu, attention, tensors), maps_us(gpu, tensors));
+      median(std::move(loads)), launch_us(gpu, attention, tensors), maps_us(gpu, tensors),
+      empty.launch_us());
   std::fflush(stdout);
   return compile_ms;
 }
@@ -185,11 +240,12 @@ int main() {
   options.cache_dir = cache.string();
   Engine opener(options);
   opener.prepare(Program(), problem_of(8));
+  const EmptyKernel empty(gpu, *cuda::find_nvrtc(cuda::nvrtc_places({}), driver->major()).nvrtc);
   std::vector<double> compiles;
   for (const std::int64_t dim : {64, 128, 256}) {
     const Problem problem = problem_of(dim);
     for (const Structure& structure : structures())
-      compiles.push_back(measure(gpu, structure, problem, cache.string()));
+      compiles.push_back(measure(gpu, structure, problem, cache.string(), empty));
   }
   std::printf(
       "{\"kind\": \"compile_comparison\", \"kernels\": %zu, \"median_s_a_kernel\": %.2f, "

@@ -96,7 +96,7 @@ Prepared& Attention::State::planned() const {
 std::vector<Prepared*> Attention::State::to_compile() const {
   if (lists) return {&planned()};
   if (core->options.compile_policy == CompilePolicy::kAllow) return {prepared.get()};
-  return prepared->for_all_lengths(program, problem);
+  return prepared->for_all_calls(program, problem);
 }
 
 void Attention::State::compile_all(bool async) {

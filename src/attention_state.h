@@ -54,7 +54,8 @@ struct Attention::State {
   void compile_all(bool async);
   /// What serves the prepared problem: with lists, what walks them.
   Prepared& planned() const;
-  /// What prepare() compiles; where later calls may not compile, kernels for other lengths too.
+  /// What prepare() compiles; where later calls may not compile, all that
+  /// they may need.
   std::vector<Prepared*> to_compile() const;
   void use_lists(const BlockLists& block_lists);
   CallReport forward(const ForwardInputs& inputs, const ForwardOutputs& outputs,

@@ -162,17 +162,6 @@ Prepared& Prepared::sibling(const Program& program, const Problem& problem, cons
   return *found;
 }
 
-std::vector<Prepared*> Prepared::for_all_lengths(const Program& program, const Problem& problem) {
-  std::vector<Prepared*> all{this};
-  for (int length_class = 0; length_class < backend_->length_classes(); ++length_class) {
-    Demands demands = demands_;
-    demands.length_class = length_class;
-    Prepared& other = sibling(program, problem, demands, {});
-    if (&other != this) all.push_back(&other);
-  }
-  return all;
-}
-
 struct Prepared::LastCall {
   CallSignature signature;
   Resolved resolved;

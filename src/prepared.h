@@ -87,8 +87,9 @@ class Prepared {
   Prepared& for_backward(const Program& program, const Problem& problem);
   /// The sibling whose kernels walk block lists or the spans of a map; this one on the host.
   Prepared& for_spans(const Program& program, const Problem& problem);
-  /// The same for each class of lengths, this one's first.
-  std::vector<Prepared*> for_all_lengths(const Program& program, const Problem& problem);
+  /// This one and all that a later call without lists of its own may take: for each class of
+  /// lengths, with key lengths on the device and without, and for spans.
+  std::vector<Prepared*> for_all_calls(const Program& program, const Problem& problem);
 
   const plan::Plan& plan() const noexcept { return plan_; }
   /// What the plan says of a call that went well; counts the call.

@@ -3,6 +3,7 @@
 
 #include "attention_state.h"
 #include "prepared.h"
+#include "tilewright/error.h"
 
 // Which variant of its structure a call takes: facts about numbers, lengths and tables, remembered.
 namespace tilewright {
@@ -95,6 +96,30 @@ std::vector<backends::Variant> Prepared::variants_to_prepare(const Program& prog
   if (on_host_ || core_->options.compile_policy != CompilePolicy::kAllow)
     return reachable_variants(program, problem);
   return {variant_of(program, problem)};
+}
+
+std::vector<Prepared*> Prepared::for_all_calls(const Program& program, const Problem& problem) {
+  std::vector<Prepared*> all{this};
+  const auto add = [&](Prepared& other) {
+    if (std::ranges::find(all, &other) == all.end()) all.push_back(&other);
+  };
+  // What only calls with extras need may have no row: then those calls are refused, not this one.
+  const auto add_if_served = [&](const auto& find) {
+    try {
+      add(find());
+    } catch (const Error&) {
+    }
+  };
+  for (int length_class = 0; length_class < backend_->length_classes(); ++length_class) {
+    Demands demands = demands_;
+    demands.length_class = length_class;
+    add(sibling(program, problem, demands, {}));
+    demands.device_lengths = true;
+    if (!on_host_)
+      add_if_served([&]() -> Prepared& { return sibling(program, problem, demands, {}); });
+  }
+  add_if_served([&]() -> Prepared& { return for_spans(program, problem); });
+  return all;
 }
 
 bool Prepared::always_fits_int32(const Program& program, const Problem& problem) const {

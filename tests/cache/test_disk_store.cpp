@@ -153,6 +153,32 @@ TEST_F(DiskStoreTest, AFullDiskGivesTheEntryAndKeepsNothing) {
   EXPECT_TRUE(fs::is_empty(options_.folder + "/tmp"));
 }
 
+/// A user who may only read the folder finds what is there and is given what is not.
+TEST_F(DiskStoreTest, AFolderThatCannotBeWrittenServesWhatItHolds) {
+  DiskStore(options_).get(key_, [] { return entry("there"); });
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Root writes whatever the mode says, so the child becomes somebody who owns the folder.
+    constexpr uid_t kNobody = 65534;
+    const bool is_root = ::geteuid() == 0;
+    for (const auto& file : fs::recursive_directory_iterator(options_.folder))
+      if (is_root && ::chown(file.path().c_str(), kNobody, kNobody) != 0) ::_exit(2);
+    ::chmod(options_.folder.c_str(), 0500);
+    ::chmod((options_.folder + "/tmp").c_str(), 0500);
+    if (is_root && (::chown(options_.folder.c_str(), kNobody, kNobody) != 0 ||
+                    ::chmod(root_.c_str(), 0755) != 0 || ::setuid(kNobody) != 0))
+      ::_exit(3);
+    DiskStore store(options_);
+    const bool found = store.get(key_, [] { return entry("again"); }).first.binary == "there";
+    const bool made = store.get({7, 7}, [] { return entry("made"); }).first.binary == "made";
+    ::_exit(!found ? 4 : !made ? 5 : store.find({7, 7}) ? 6 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::chmod(options_.folder.c_str(), 0700);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST_F(DiskStoreTest, SweepDropsTheLeastRecentlyUsed) {
   options_.limit_bytes = 3000;
   DiskStore store(options_);
