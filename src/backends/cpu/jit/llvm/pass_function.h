@@ -11,9 +11,10 @@ namespace tilewright::cpu::jit {
 ///   t = select(mask, score_mod(scale * score), -inf);  the greatest t
 ///   p = exp(t - shift), stored;  the sum of p
 ///
-/// after a prologue that computes what depends on (b, h) and on the column alone. The loop trusts
-/// the row's shift and runs again where the greatest t proves it too small, which is rare after a
-/// row's first tile. There one loop finds the maximum and another the probabilities.
+/// after a prologue that computes what depends on (b, h) and on the column alone. The loop computes
+/// t of one vector and p of the one before; it trusts the row's shift and runs again where the
+/// greatest t proves it too small, which is rare after a row's first tile. There one loop finds the
+/// maximum and another the probabilities.
 class PassFunction {
  public:
   /// `frame.function` is empty; mask and score tables may be one.
@@ -73,9 +74,10 @@ class PassFunction {
   void emit_columns();
   void emit_row(llvm::Value* index);
   void emit_softmax(const Row& row);
-  /// A loop over the columns: body(column, t) for every vector.
-  template <class Body>
-  void emit_scores(const Row& row, Body&& body);
+  /// The kv of the lanes of a row's first vector; emit_score moves it on.
+  Variable first_keys();
+  /// t of one vector.
+  llvm::Value* emit_score(const Row& row, llvm::Value* column, Variable& keys);
   /// t, its maximum, probabilities and their sum in one loop.
   RowSums emit_fresh_columns(const Row& row, llvm::Value* shift);
   /// The maximum of a row's first tile; leaves t in place of the scores.
@@ -83,6 +85,8 @@ class PassFunction {
   /// Probabilities and their sum from what emit_probe left.
   llvm::Value* emit_kept_columns(const Row& row, llvm::Value* shift);
   llvm::Value* probability(llvm::Value* shifted);
+  /// The same, stored.
+  llvm::Value* emit_probability(const Row& row, llvm::Value* column, llvm::Value* shifted);
   void keep_greater(Variable& most, llvm::Value* t);
   llvm::Value* greatest(llvm::Value* most);
   llvm::Value* total(llvm::Value* sums);
