@@ -3,6 +3,7 @@
 #include "backends/cpu/jit/llvm/frame.h"
 #include "backends/cpu/jit/llvm/loop.h"
 #include "backends/cpu/jit/llvm/node_emitter.h"
+#include "backends/cpu/jit/llvm/staged_code.h"
 
 namespace tilewright::cpu::jit {
 
@@ -55,6 +56,16 @@ class PassFunction {
     llvm::Value* exact_prob = nullptr;
   };
 
+  /// What the loop of a row carries from vector to vector.
+  struct RowLoop {
+    Row row;
+    llvm::Value* shifts;  ///< a vector
+    Variable keys;        ///< kv of the lanes
+    Variable most;        ///< the greatest t so far, lane by lane
+    Variable ahead;       ///< t of a vector whose probabilities are not computed yet
+    Variable sum;
+  };
+
   /// What the loop of a row finds.
   struct RowSums {
     llvm::Value* max = nullptr;
@@ -78,6 +89,12 @@ class PassFunction {
   Variable first_keys();
   /// t of one vector.
   llvm::Value* emit_score(const Row& row, llvm::Value* column, Variable& keys);
+  void stand_in_row(llvm::Value* column, Variable& keys);
+  void step_keys(Variable& keys);
+  void emit_paired_loop(RowLoop& loop, llvm::Value* first);
+  void emit_staged_loop(RowLoop& loop, const StraightCode& first, int middle);
+  void keep_ahead(RowLoop& loop, llvm::Value* column, llvm::Value* t);
+  void finish_vector(RowLoop& loop, llvm::Value* column, llvm::Value* t);
   /// t, its maximum, probabilities and their sum in one loop.
   RowSums emit_fresh_columns(const Row& row, llvm::Value* shift);
   /// The maximum of a row's first tile; leaves t in place of the scores.

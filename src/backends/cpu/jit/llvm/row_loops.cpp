@@ -90,24 +90,6 @@ void PassFunction::emit_row_sum(const Row& row, ShiftMove move, Value* tile_sum)
   b_.CreateStore(b_.CreateFAdd(kept, tile_sum), sum_address);
 }
 
-Variable PassFunction::first_keys() {
-  Value* first = frame_.splat_integer(b_.CreateAdd(frame_.kv_begin, tile_.vector_begin));
-  return Variable(b_, frame_.function, b_.CreateAdd(first, b_.CreateStepVector(first->getType())));
-}
-
-Value* PassFunction::emit_score(const Row& row, Value* column, Variable& keys) {
-  mask_domain_.table.forget_vectors();
-  score_domain_.table.forget_vectors();
-  stand_at(column);
-  frame_.kv_vector = keys.get();
-  frame_.in_range = fails_per_score() ? lanes_in_range(column) : nullptr;
-  Value* t = without_outside(column, masked_score(row, column));
-  if (reads_kv_per_score())
-    keys.set(b_.CreateAdd(frame_.kv_vector,
-                          llvm::ConstantInt::get(frame_.kv_vector->getType(), frame_.lanes)));
-  return t;
-}
-
 void PassFunction::keep_greater(Variable& most, Value* t) {
   // A NaN never becomes the maximum: it reaches the row through its probability.
   Value* before = most.get();
@@ -128,66 +110,6 @@ Value* PassFunction::total(Value* sums) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
   b_.setFastMathFlags(flags);
   return b_.CreateFAddReduce(llvm::ConstantFP::get(frame_.real, -0.0), sums);
-}
-
-// The loop is one vector ahead with t: neither chain of dependent steps, of score_mod or of the
-// exponential, waits for the other, so that fewer instructions wait at a time than the CPU can
-// hold.
-PassFunction::RowSums PassFunction::emit_fresh_columns(const Row& row, Value* shift) {
-  Value* shifts = frame_.splat(shift);
-  Value* lanes = b_.getInt64(frame_.lanes);
-  Variable most(b_, frame_.function, minus_infinity());
-  Variable sum(b_, frame_.function, llvm::Constant::getNullValue(frame_.vector_of(frame_.real)));
-  Variable ahead(b_, frame_.function, minus_infinity());
-  Variable keys = first_keys();
-  const auto start = [&](Value* column) {
-    ahead.set(emit_score(row, column, keys));
-    keep_greater(most, ahead.get());
-  };
-  const auto finish = [&](Value* column, Value* t) {
-    sum.set(b_.CreateFAdd(sum.get(), emit_probability(row, column, b_.CreateFSub(t, shifts))));
-  };
-  emit_if(b_, frame_.nonempty, nullptr, [&] {
-    start(tile_.vector_begin);
-    Value* second = b_.CreateAdd(tile_.vector_begin, lanes);
-    emit_loop(b_, second, tile_.vector_end, frame_.lanes, [&](Value* column) {
-      Value* t = ahead.get();
-      start(column);
-      finish(b_.CreateSub(column, lanes), t);
-    });
-    finish(b_.CreateSub(tile_.vector_end, lanes), ahead.get());
-  });
-  return {greatest(most.get()), total(sum.get())};
-}
-
-Value* PassFunction::emit_probe(const Row& row) {
-  Variable most(b_, frame_.function, minus_infinity());
-  Variable keys = first_keys();
-  emit_loop(b_, tile_.vector_begin, tile_.vector_end, frame_.lanes, [&](Value* column) {
-    Value* t = emit_score(row, column, keys);
-    keep_greater(most, t);
-    b_.CreateAlignedStore(t, b_.CreateGEP(frame_.real, row.score, column), llvm::Align(4));
-  });
-  return greatest(most.get());
-}
-
-Value* PassFunction::emit_kept_columns(const Row& row, Value* shift) {
-  Value* shifts = frame_.splat(shift);
-  llvm::Type* type = frame_.vector_of(frame_.real);
-  Variable sum(b_, frame_.function, llvm::Constant::getNullValue(type));
-  emit_loop(b_, tile_.vector_begin, tile_.vector_end, frame_.lanes, [&](Value* column) {
-    Value* address = b_.CreateGEP(frame_.real, row.score, column);
-    Value* t = b_.CreateAlignedLoad(type, address, llvm::Align(4));
-    sum.set(b_.CreateFAdd(sum.get(), emit_probability(row, column, b_.CreateFSub(t, shifts))));
-  });
-  return total(sum.get());
-}
-
-Value* PassFunction::emit_probability(const Row& row, Value* column, Value* shifted) {
-  Value* p = probability(shifted);
-  store_probabilities(row, column, p);
-  store_exact(row, column, p);
-  return p;
 }
 
 Value* PassFunction::probability(Value* shifted) {
