@@ -5,7 +5,13 @@ import pytest
 import torch
 
 import tilewright as tw
-from tilewright.torch import AuxRequest, create_block_mask, flex_attention, scaled_dot_product_attention
+from tilewright.torch import (
+    AuxRequest,
+    BlockMask,
+    create_block_mask,
+    flex_attention,
+    scaled_dot_product_attention,
+)
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU that torch can use")
 
@@ -88,6 +94,26 @@ def test_block_masks():
     close(flex_attention(*inputs, block_mask=mask), dense(*inputs, None, CAUSAL)[0])
     with pytest.raises(RuntimeError, match="same device"):
         flex_attention(*inputs, block_mask=create_block_mask(CAUSAL, None, None, 256, 256, device="cpu"))
+
+
+def test_training_under_lists_walks_them():
+    """Lists of another mask than the mask_mod says: kernels that ignored them would give other gradients."""
+    made = create_block_mask(lambda b, h, q, kv: (q // 64 + kv // 64) % 3 != 1, None, None, 256, 256, BLOCK_SIZE=64)
+    lists = BlockMask.from_kv_blocks(made.kv_num_blocks, made.kv_indices, made.full_kv_num_blocks,
+                                     made.full_kv_indices, BLOCK_SIZE=64, seq_lengths=(256, 256))  # fmt: skip
+    kept = lambda b, h, q, kv: (q // 64 + kv // 64) % 3 != 1  # noqa: E731
+    slopes = torch.randn(4, device="cuda", requires_grad=True)
+    for score, captures in ((None, ()), (lambda s, b, h, q, kv: s * slopes[h], (slopes,))):
+        inputs = operands(grad=True)
+        before = tw.stats()["kernels"]
+        out = flex_attention(*inputs, score, lists)
+        want = dense(*inputs, score, kept)[0]
+        up = torch.randn_like(out)
+        for a, b in zip(torch.autograd.grad(out, (*inputs, *captures), up),
+                        torch.autograd.grad(want, (*inputs, *captures), up.double())):  # fmt: skip
+            close(a, b, 4e-2)
+        ran = [name for name, calls in tw.stats()["kernels"].items() if calls != before.get(name, 0)]
+        assert len(ran) == 2 and all("lists" in name for name in ran), ran
 
 
 def test_other_entries():

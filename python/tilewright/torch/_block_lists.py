@@ -81,23 +81,3 @@ def covered_pairs(dense: torch.Tensor, lengths: Any, blocks: Any) -> float:
             size[-1] = length % block
         sizes.append(size)
     return (dense.bool().double().cpu() * sizes[0][:, None] * sizes[1]).sum().item()
-
-
-def mask_of_lists(mask_mod: Any, fields: Any, blocks: Any, kv_len: int) -> Any:
-    """A mask_mod that keeps what lists and mask_mod keep together, over a table of blocks: for kernels
-    that walk no lists."""
-    columns = -(-kv_len // blocks[1])
-    partial = dense_from_lists(fields["kv_num_blocks"], fields["kv_indices"], columns).bool()
-    full = None
-    if fields.get("full_kv_num_blocks") is not None:
-        full = dense_from_lists(fields["full_kv_num_blocks"], fields["full_kv_indices"], columns).bool()
-
-    def listed(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
-        places = (b if partial.size(0) > 1 else 0, h if partial.size(1) > 1 else 0,
-                  q_idx // blocks[0], kv_idx // blocks[1])  # fmt: skip
-        live = partial[places]
-        if mask_mod is not None:
-            live = live & mask_mod(b, h, q_idx, kv_idx)
-        return live if full is None else live | full[places]
-
-    return listed

@@ -10,7 +10,6 @@ import torch
 from .. import _core
 from .._error import InvalidArgumentError, UnsupportedError
 from .._trace import positional_count, program_of
-from ._block_lists import mask_of_lists
 from ._block_mask import BlockMask
 from ._call import autocast, autocast_is_on, call, lists_of, refuse_functorch
 from ._packed import packed_mods
@@ -167,8 +166,6 @@ def _mask_and_lists(block_mask: Any, query: Any, key: Any) -> tuple[Any, Any, An
     for name, tensor in fields.items():
         if tensor is not None and rank < 4:
             fields[name] = tensor[(None,) * (4 - rank)]
-    if query.device.type != "cpu" and torch.is_grad_enabled():
-        return mask_of_lists(mask_mod, fields, block_mask.BLOCK_SIZE, key.size(-2)), (), ()
     return mask_mod, *lists_of(
         {**fields, "block_size": block_mask.BLOCK_SIZE}, query.size(-2), key.size(-2)
     )
