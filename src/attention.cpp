@@ -157,7 +157,8 @@ CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardO
                            .scale = scale,
                            .q_base = problem.q_base,
                            .kv_base = problem.kv_base,
-                           .lists = lists ? &*lists : nullptr};
+                           .lists = lists ? &*lists : nullptr,
+                           .kv_lengths = options.kv_lengths};
   return recorded(core->options, attempt, [&] {
     compiled.get();
     Problem called = problem_from(inputs, outputs);
@@ -165,7 +166,7 @@ CallReport Attention::State::forward(const ForwardInputs& inputs, const ForwardO
     called.scale = scale;
     called.q_base = problem.q_base;
     called.kv_base = problem.kv_base;
-    check_forward_options(options, lists ? &*lists : nullptr, program, called);
+    check_options(options, lists ? &*lists : nullptr, program, called);
     return run_call(*core, *prepared,
                     {.program = program,
                      .problem = called,

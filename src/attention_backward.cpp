@@ -38,6 +38,7 @@ CallReport run_backward(EngineCore& core, Prepared& asked, const BackwardParts& 
                                                                .outputs = call.outputs,
                                                                .map = map.get(),
                                                                .lists = call.lists,
+                                                               .kv_lengths = call.kv_lengths,
                                                                .host = core.options.host,
                                                                .stream = call.stream});
   CallReport report = prepared.called_backward(workspace_bytes);
@@ -57,7 +58,8 @@ CallReport Attention::backward(const BackwardInputs& inputs, const BackwardOutpu
                            .q_base = state.problem.q_base,
                            .kv_base = state.problem.kv_base,
                            .lists = lists,
-                           .deterministic = options.deterministic};
+                           .deterministic = options.deterministic,
+                           .kv_lengths = options.kv_lengths};
   return recorded(state.core->options, attempt, [&] {
     wait();
     Problem problem = problem_from(inputs, outputs);
@@ -65,7 +67,7 @@ CallReport Attention::backward(const BackwardInputs& inputs, const BackwardOutpu
     problem.scale = scale;
     problem.q_base = state.problem.q_base;
     problem.kv_base = state.problem.kv_base;
-    check_backward_options(options, lists, state.program, problem);
+    check_options(options, lists, state.program, problem);
     return run_backward(*state.core, *state.prepared,
                         {.program = state.program,
                          .problem = problem,
@@ -73,13 +75,14 @@ CallReport Attention::backward(const BackwardInputs& inputs, const BackwardOutpu
                          .outputs = outputs,
                          .lists = lists,
                          .map = state.lists_map ? &*state.lists_map : options.mask_map,
+                         .kv_lengths = options.kv_lengths,
                          .stream = options.stream,
                          .deterministic = options.deterministic});
   });
 }
 
 void Attention::prepare_backward(const GradientSet& gradients) const {
-  Prepared& prepared = state_->prepared->for_backward(state_->program, state_->problem);
+  Prepared& prepared = state_->planned().for_backward(state_->program, state_->problem);
   const auto stage =
       prepared.gradient(state_->program, derivatives_for(state_->program, gradients));
   for (backends::Variant variant : prepared.variants_to_prepare(state_->program, state_->problem)) {

@@ -33,6 +33,7 @@ struct BackwardParts {
   const BackwardOutputs& outputs;
   const BlockLists* lists = nullptr;
   const MaskMap* map = nullptr;  ///< spans of the lists or of the mask, where they are known
+  const TensorView* kv_lengths = nullptr;
   void* stream = nullptr;
   bool deterministic = false;
 };

@@ -239,29 +239,13 @@ void check_device_map(const DeviceMaskMap& map, bool has_other, const Program& p
 }
 
 void check_kv_lengths(const TensorView& lengths, const Problem& problem) {
-  if (problem.device.kind == DeviceKind::kCpu)
-    throw Error({.code = ErrorCode::kUnsupported,
-                 .what = "key lengths are read by kernels on a device",
-                 .where = "kv_lengths",
-                 .expected = "tensors on a device",
-                 .got = "tensors on the CPU",
-                 .hint = "give each batch views of its own length"});
   require_device(lengths.device, problem.device, "kv_lengths");
   if (lengths.dtype != DType::kI32)
     raise("key lengths are integers", "kv_lengths", "i32", std::string(name(lengths.dtype)), {});
   if (!(lengths.shape == Dims{problem.batch}))
     raise("there is one key length a batch", "kv_lengths", to_string(Dims{problem.batch}),
           to_string(lengths.shape), {});
-}
-
-[[noreturn]] void refuse_kv_lengths() {
-  throw Error(
-      {.code = ErrorCode::kUnsupported,
-       .what = "backward reads no key lengths on the device",
-       .where = "kv_lengths",
-       .expected = "none",
-       .got = "a tensor",
-       .hint = "capture the lengths and write kv < lengths[b] into mask_mod, in forward too"});
+  require_memory(lengths, "kv_lengths");
 }
 
 /// What says which pairs are visited: one of lists and maps at most.
@@ -276,16 +260,10 @@ void check_visited(const CallOptions& options, const BlockLists* lists, const Pr
 
 }  // namespace
 
-void check_forward_options(const CallOptions& options, const BlockLists* lists,
-                           const Program& program, const Problem& problem) {
+void check_options(const CallOptions& options, const BlockLists* lists, const Program& program,
+                   const Problem& problem) {
   check_visited(options, lists, program, problem);
   if (options.kv_lengths != nullptr) check_kv_lengths(*options.kv_lengths, problem);
-}
-
-void check_backward_options(const CallOptions& options, const BlockLists* lists,
-                            const Program& program, const Problem& problem) {
-  check_visited(options, lists, program, problem);
-  if (options.kv_lengths != nullptr) refuse_kv_lengths();
 }
 
 }  // namespace tilewright

@@ -13,14 +13,11 @@ void check_call(const Program& program, const Problem& problem, const ForwardOut
 /// query's.
 void check_lists(const BlockLists& lists, const Problem& problem);
 
-/// Checks what a forward call brings beside its tensors: `lists`, which are the call's own or those
-/// that it was prepared with, maps and key lengths, of which one at most says what is visited.
-void check_forward_options(const CallOptions& options, const BlockLists* lists,
-                           const Program& program, const Problem& problem);
-
-/// The same of backward, which takes no key lengths.
-void check_backward_options(const CallOptions& options, const BlockLists* lists,
-                            const Program& program, const Problem& problem);
+/// Checks what a call, forward or backward, brings beside its tensors: `lists`, which are the
+/// call's own or those that it was prepared with, and maps, of which one at most says what is
+/// visited, and key lengths.
+void check_options(const CallOptions& options, const BlockLists* lists, const Program& program,
+                   const Problem& problem);
 
 /// Checks that a map can be made for calls of a problem.
 void check_map_build(const DeviceMaskMap& map, const Problem& problem);

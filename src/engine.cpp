@@ -109,11 +109,12 @@ CallReport Engine::attention(const Program& program, const ForwardInputs& inputs
                            .inputs = &inputs,
                            .outputs = &outputs,
                            .scale = options.scale,
-                           .lists = options.block_lists};
+                           .lists = options.block_lists,
+                           .kv_lengths = options.kv_lengths};
   return recorded(state_->core->options, attempt, [&] {
     Problem problem = problem_from(inputs, outputs);
     problem.scale = options.scale;
-    check_forward_options(options, options.block_lists, program, problem);
+    check_options(options, options.block_lists, program, problem);
     return run_call(*state_->core, *state_->prepare(program, problem),
                     {.program = program,
                      .problem = problem,
@@ -151,11 +152,12 @@ CallReport Engine::attention_backward(const Program& program, const BackwardInpu
                            .gradients = &outputs,
                            .scale = options.scale,
                            .lists = options.block_lists,
-                           .deterministic = options.deterministic};
+                           .deterministic = options.deterministic,
+                           .kv_lengths = options.kv_lengths};
   return recorded(state_->core->options, attempt, [&] {
     Problem problem = problem_from(inputs, outputs);
     problem.scale = options.scale;
-    check_backward_options(options, options.block_lists, program, problem);
+    check_options(options, options.block_lists, program, problem);
     return run_backward(*state_->core, *state_->prepare(program, problem),
                         {.program = program,
                          .problem = problem,
@@ -163,6 +165,7 @@ CallReport Engine::attention_backward(const Program& program, const BackwardInpu
                          .outputs = outputs,
                          .lists = options.block_lists,
                          .map = options.mask_map,
+                         .kv_lengths = options.kv_lengths,
                          .stream = options.stream,
                          .deterministic = options.deterministic});
   });

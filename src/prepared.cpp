@@ -118,7 +118,7 @@ void Prepared::write_report() {
 Prepared& Prepared::serving(const CallParts& call) {
   const bool spans =
       (call.lists != nullptr || call.map != nullptr || call.device_map != nullptr) && !on_host_;
-  Demands wanted{.block_lists = spans, .device_lengths = call.kv_lengths != nullptr};
+  Demands wanted{.block_lists = spans, .device_lengths = call.kv_lengths != nullptr && !on_host_};
   if (!spans) wanted.length_class = backend_->length_class(call.program.structure(), call.problem);
   Prepared& fit = sibling(call.program, call.problem, wanted, spans ? kWhySpans : "");
   const std::string reason = backend_->layout_rejection(fit.plan_, call.inputs, call.outputs);
@@ -130,7 +130,9 @@ Prepared& Prepared::serving(const CallParts& call) {
 
 Prepared& Prepared::serving(const BackwardParts& call) {
   if (on_host_) return *this;
-  Demands demands{.block_lists = call.lists != nullptr, .backward = true};
+  Demands demands{.block_lists = call.lists != nullptr,
+                  .backward = true,
+                  .device_lengths = call.kv_lengths != nullptr};
   Prepared& planned = sibling(call.program, call.problem, demands, {});
   const std::string reason = backend_->layout_rejection(planned.plan_, call.inputs, call.outputs);
   if (reason.empty()) return planned;
@@ -139,7 +141,8 @@ Prepared& Prepared::serving(const BackwardParts& call) {
 }
 
 Prepared& Prepared::for_backward(const Program& program, const Problem& problem) {
-  return on_host_ ? *this : sibling(program, problem, {.backward = true}, {});
+  const Demands demands{.block_lists = demands_.block_lists, .backward = true};
+  return on_host_ ? *this : sibling(program, problem, demands, {});
 }
 
 Prepared& Prepared::for_spans(const Program& program, const Problem& problem) {

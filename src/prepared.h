@@ -83,7 +83,8 @@ class Prepared {
   /// This one, or its sibling for calls that demand more of a kernel.
   Prepared& serving(const CallParts& call);
   Prepared& serving(const BackwardParts& call);
-  /// Where backward is planned: on the CPU here, on a device in a sibling.
+  /// Where backward is planned: on the CPU here, on a device in a sibling, which walks lists where
+  /// this one does.
   Prepared& for_backward(const Program& program, const Problem& problem);
   /// The sibling whose kernels walk block lists or the spans of a map; this one on the host.
   Prepared& for_spans(const Program& program, const Problem& problem);

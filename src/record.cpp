@@ -55,6 +55,7 @@ std::vector<io::NamedTensor> read_tensors(const FailedCall& call) {
   for (std::size_t slot = 0; slot < captures.size(); ++slot) {
     tensors.push_back({"capture." + captures[slot].name, call.program.bindings().captures[slot]});
   }
+  if (call.kv_lengths != nullptr) tensors.push_back({"kv_lengths", *call.kv_lengths});
   if (call.lists == nullptr) return tensors;
   tensors.push_back({"lists.kv_num_blocks", call.lists->kv_num_blocks});
   tensors.push_back({"lists.kv_indices", call.lists->kv_indices});

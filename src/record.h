@@ -20,6 +20,7 @@ struct FailedCall {
   std::int64_t kv_base = 0;
   const BlockLists* lists = nullptr;
   bool deterministic = false;
+  const TensorView* kv_lengths = nullptr;
 };
 
 inline FailedCall failed_prepare(const Program& program, const Problem& problem,

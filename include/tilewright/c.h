@@ -133,8 +133,8 @@ typedef struct tw_call_options {
   void* stream;          /* CUstream (cudaStream_t) of the tensors' device; NULL: the default one */
   int32_t deterministic; /* backward on a device; not 0: additions have a fixed order */
   const tw_mask_map* mask_map; /* NULL, or what tw_mask_map_build made of this program */
-  /* NULL, or forward on a device: i32 [B] there, the keys that each batch has, read when the
-   * kernels run; what lies behind them may be anything. */
+  /* NULL, or i32 [B] in the memory of the tensors: the keys that each batch entry has, on a device
+   * read when the kernels run; what lies behind them may be anything. */
   const tw_tensor* kv_lengths;
   /* NULL, or forward on a device: what tw_device_mask_map_build makes, instead of mask_map */
   const tw_device_mask_map* device_map;

@@ -150,7 +150,9 @@ const char* check_backward(void) {
   const tw_capture_gradient captures[1] = {{"bias", {d_bias, TW_F32, 1, one, NULL, TW_CPU, 0}}};
   tw_backward_inputs inputs = {.struct_bytes = sizeof inputs};
   tw_backward_outputs gradients = {.struct_bytes = sizeof gradients};
-  const tw_call_options options = {.struct_bytes = sizeof options, .deterministic = 1};
+  const int32_t lengths[1] = {2};
+  const tw_tensor lengths_tensor = {(void*)lengths, TW_I32, 1, one, NULL, TW_CPU, 0};
+  tw_call_options options = {.struct_bytes = sizeof options, .deterministic = 1};
   tw_engine* engine;
   tw_program* program;
   fill(d_out, 4);
@@ -180,6 +182,14 @@ const char* check_backward(void) {
   REQUIRE_OK(tw_backward_with(engine, program, &inputs, &gradients, &options));
   for (int i = 0; i < kTokens * kDim; ++i) total += d_value[i];
   REQUIRE(fabs(total - expected) < 1e-4);
+  /* The same of the keys that a length leaves. */
+  total = 0;
+  options.kv_lengths = &lengths_tensor;
+  REQUIRE_OK(tw_forward_with(engine, program, &forward_inputs, &outputs, &options));
+  REQUIRE_OK(tw_backward_with(engine, program, &inputs, &gradients, &options));
+  for (int i = 0; i < kTokens * kDim; ++i) total += d_value[i];
+  REQUIRE(fabs(total - expected) < 1e-4);
+  for (int i = 2 * kDim; i < kTokens * kDim; ++i) REQUIRE(d_value[i] == 0);
   gradients.capture_count = 0;
   inputs.lse.data = NULL;
   REQUIRE(tw_backward(engine, program, &inputs, &gradients, NULL) == TW_INVALID_ARGUMENT);

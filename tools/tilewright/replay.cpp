@@ -181,7 +181,10 @@ std::string repeat_forward(Recording& recording, Engine& engine) {
   }
   const Attention attention =
       prepared_for(recording, engine, program, problem_from(inputs, outputs));
-  return formatted("the call now succeeds on {}\n", attention.forward(inputs, outputs).kernel);
+  const std::optional<TensorView> lengths = recording.input("kv_lengths");
+  const CallOptions options{.kv_lengths = lengths ? &*lengths : nullptr};
+  return formatted("the call now succeeds on {}\n",
+                   attention.forward(inputs, outputs, options).kernel);
 }
 
 void take_gradient(const std::string& name, const TensorView& view, BackwardOutputs& gradients) {
@@ -204,7 +207,9 @@ std::string repeat_backward(Recording& recording, Engine& engine) {
     take_gradient(name, recording.tensor(description, name), gradients);
   const Attention attention =
       prepared_for(recording, engine, program, problem_from(inputs, gradients));
-  const CallOptions options{.deterministic = json.at("deterministic").truth()};
+  const std::optional<TensorView> lengths = recording.input("kv_lengths");
+  const CallOptions options{.kv_lengths = lengths ? &*lengths : nullptr,
+                            .deterministic = json.at("deterministic").truth()};
   return formatted("the call now succeeds on {}\n",
                    attention.backward(inputs, gradients, options).kernel);
 }

@@ -78,7 +78,7 @@ struct Launch {
   const BlockLists* lists =
       nullptr;  ///< what the map was made from: its full spans skip mask_mod (semantics R3)
   const DeviceMaskMap* device_map = nullptr;  ///< of a device: spans in its memory
-  const TensorView* kv_lengths = nullptr;     ///< of a device: i32 [B], read when the kernel runs
+  const TensorView* kv_lengths = nullptr;  ///< i32 [B] of the tensors' device, read by the kernel
   const HostServices& host;
   void* stream = nullptr;  ///< of a device; null: its default one
 };
@@ -103,6 +103,7 @@ struct BackwardLaunch {
   const BackwardOutputs& outputs;
   const MaskMap* map = nullptr;
   const BlockLists* lists = nullptr;
+  const TensorView* kv_lengths = nullptr;  ///< as in Launch
   const HostServices& host;
   void* stream = nullptr;  ///< of a device; null: its default one
 };

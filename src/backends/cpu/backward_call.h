@@ -23,6 +23,7 @@ struct BackwardCall {
   PassCall pass_call;
   const Problem* problem = nullptr;
   const MaskMap* map = nullptr;  ///< null: every key of every row, masked where there is a mask_mod
+  const TensorView* kv_lengths = nullptr;  ///< null: every batch entry has KV keys
   bool has_mask = false;
   bool lists_rule = false;  ///< full spans must not be merged with partial ones (semantics R3)
   std::int64_t q_tile_rows = 0;
@@ -34,6 +35,9 @@ struct BackwardCall {
   std::vector<CaptureTarget> captures;
   bool claims_unit_by_unit = false;  ///< see capture_gradients.h
 
+  std::int64_t keys_of(std::int64_t b) const {
+    return backends::key_length(kv_lengths, *problem, b);
+  }
   bool wants_d_score() const { return derivative->d_score && (outputs->d_query || outputs->d_key); }
   bool wants_d_query() const { return derivative->d_score && outputs->d_query.has_value(); }
   bool wants_d_key() const { return derivative->d_score && outputs->d_key.has_value(); }

@@ -82,6 +82,7 @@ std::size_t CpuBackwardKernel::launch_backward(const backends::BackwardLaunch& l
   BackwardCall call = planned_call(micro_kernel_, *pass_, launch.problem);
   call.pass_call = bindings.call(launch.problem.scale_or_default());
   call.map = launch.map;
+  call.kv_lengths = launch.kv_lengths;
   call.has_mask = launch.program.has_mask_mod();
   call.lists_rule = launch.lists != nullptr;
   call.inputs = &launch.inputs;

@@ -50,6 +50,7 @@ std::size_t CpuKernel::launch(const backends::Launch& launch) const {
   call.inputs = &launch.inputs;
   call.outputs = &launch.outputs;
   call.map = launch.map;
+  call.kv_lengths = launch.kv_lengths;
   call.has_mask = launch.program.has_mask_mod();
   call.lists_rule = launch.lists != nullptr;
   PassFault fault;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/contract/key_lengths.h"
 #include "backends/cpu/loaded_pass.h"
 #include "backends/cpu/microkernels.h"
 #include "backends/cpu/score_pass.h"
@@ -28,6 +29,7 @@ struct ForwardCall {
   const ForwardInputs* inputs = nullptr;
   const ForwardOutputs* outputs = nullptr;
   const MaskMap* map = nullptr;  ///< null: every key of every row, masked where there is a mask_mod
+  const TensorView* kv_lengths = nullptr;  ///< null: every batch entry has KV keys
   bool has_mask = false;
   bool lists_rule = false;       ///< full spans must not be merged with partial ones (semantics R3)
   std::int64_t q_tile_rows = 0;  ///< most rows of an item, a multiple of score_rows
@@ -37,6 +39,10 @@ struct ForwardCall {
   std::int64_t step_price_pairs = 64;  ///< what a step costs beside its pairs
   std::int64_t split_tokens = 0;
   std::size_t column_scratch_bytes = 0;
+
+  std::int64_t keys_of(std::int64_t b) const {
+    return backends::key_length(kv_lengths, *problem, b);
+  }
 };
 
 /// Byte sizes and strides of the scratch memory of a call.

@@ -84,7 +84,7 @@ void KeyStrip::run(const StripOrder::Strip& strip, const UnitBlocks& units, Stri
   store_keys();
 }
 
-/// Packs the keys of the strip and clears their gradients.
+/// Places the strip and clears its keys' gradients.
 void KeyStrip::begin(const StripOrder::Strip& strip, const UnitBlocks& units) {
   const Problem& problem = *call_.problem;
   const std::int64_t unit = units.first_unit + strip.unit;
@@ -92,18 +92,28 @@ void KeyStrip::begin(const StripOrder::Strip& strip, const UnitBlocks& units) {
   kv_h_ = unit % problem.kv_heads;
   const std::int64_t begin = strip.chunk * call_.kv_tile_tokens;
   keys_ = {begin, std::min(begin + call_.kv_tile_tokens, problem.kv_len)};
-  const MatrixView key = head_rows(call_.inputs->key, kv_b_, kv_h_, keys_);
-  kernel_.pack_key(key, key_b_);
-  if (layout_.key_turned != 0) kernel_.pack_value(key, key_turned_);
-  if (layout_.value_b != 0)
-    kernel_.pack_key(head_rows(call_.inputs->value, kv_b_, kv_h_, keys_), value_b_);
+  packed_ = {begin, begin};
   std::memset(d_key_, 0, layout_.d_key);
   std::memset(d_value_, 0, layout_.d_value);
 }
 
+/// Batch entries that share keys may have different numbers of them: what lies behind the length of
+/// one must not meet its products, whatever it holds (R11).
+void KeyStrip::pack_keys(TokenRange keys) {
+  if (packed_.end == keys.end) return;
+  packed_ = keys;
+  const MatrixView key = head_rows(call_.inputs->key, kv_b_, kv_h_, keys);
+  kernel_.pack_key(key, key_b_);
+  if (layout_.key_turned != 0) kernel_.pack_value(key, key_turned_);
+  if (layout_.value_b != 0)
+    kernel_.pack_key(head_rows(call_.inputs->value, kv_b_, kv_h_, keys), value_b_);
+}
+
 void KeyStrip::meet(const StripOrder::Strip& strip, const Meeting& meeting, const StripOrder& order,
                     std::int64_t block) {
-  list_strip_steps(call_, meeting.place, keys_, step_alignment_, steps_);
+  const TokenRange keys{keys_.begin, std::min(keys_.end, call_.keys_of(meeting.place.b))};
+  list_strip_steps(call_, meeting.place, keys, step_alignment_, steps_);
+  if (!steps_.empty()) pack_keys(keys);
   for (const StripStep& step : steps_) {
     score(meeting, step);
     run_pass(meeting, step);
@@ -168,7 +178,7 @@ void KeyStrip::add_d_query(const Meeting& meeting, const StripStep& step) {
   kernel_.output_tile({.probability = d_score_,
                        .probability_stride = layout_.score_stride,
                        .value = key_turned_,
-                       .value_rows = keys_.size(),
+                       .value_rows = packed_.size(),
                        .kv_begin = offset(step),
                        .output = meeting.memory.d_query,
                        .output_stride = layout_.head_cols,

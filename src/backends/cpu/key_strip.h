@@ -52,6 +52,7 @@ class KeyStrip {
   };
 
   void begin(const StripOrder::Strip& strip, const UnitBlocks& units);
+  void pack_keys(TokenRange keys);
   void meet(const StripOrder::Strip& strip, const Meeting& meeting, const StripOrder& order,
             std::int64_t block);
   void score(const Meeting& meeting, const StripStep& step);
@@ -86,6 +87,7 @@ class KeyStrip {
   std::int64_t kv_b_ = 0;
   std::int64_t kv_h_ = 0;
   TokenRange keys_;
+  TokenRange packed_;  ///< those of keys_ that the row block in hand can have
   void* const* capture_sums_ = nullptr;
   PassFault* fault_ = nullptr;
 };

@@ -104,7 +104,7 @@ void PackedChunks::pack(std::int64_t b, std::int64_t h, std::int64_t kv_tile, ch
   const std::int64_t kv_b = problem.kv_batch == 1 ? 0 : b;
   const std::int64_t kv_h = h / problem.group();
   const std::int64_t begin = kv_tile * call_.kv_tile_tokens;
-  const TokenRange keys{begin, std::min(begin + call_.kv_tile_tokens, problem.kv_len)};
+  const TokenRange keys{begin, std::min(begin + call_.kv_tile_tokens, call_.keys_of(b))};
   call_.kernel->pack_key(head_matrix(call_.inputs->key, kv_b, kv_h, keys), to);
   call_.kernel->pack_value(head_matrix(call_.inputs->value, kv_b, kv_h, keys),
                            to + layout_.key_chunk_bytes);

@@ -103,7 +103,7 @@ void RowTile::load_query(const WorkItem& item) {
 void RowTile::run_block(const WorkItem& item, const RowStep& block, PassFault& fault) {
   layout_.direct ? score_direct(item, block) : score(block);
   run_pass(item, block, fault);
-  layout_.direct ? output_direct(item, block) : output(block);
+  layout_.direct ? output_direct(item, block) : output(item, block);
 }
 
 void RowTile::score(const RowStep& block) {
@@ -169,8 +169,7 @@ const void* RowTile::row_factors(const RowStep& block) const {
 }
 
 /// Only the keys from the first live one on: the probabilities before it are zero.
-void RowTile::output(const RowStep& block) {
-  const Problem& problem = *call_.problem;
+void RowTile::output(const WorkItem& item, const RowStep& block) {
   const KeyStep& step = block.step;
   const std::int64_t skipped =
       step.col_begin / call_.kernel->depth_multiple * call_.kernel->depth_multiple;
@@ -179,14 +178,14 @@ void RowTile::output(const RowStep& block) {
       {.probability = prob_ + skipped * prob_bytes_,
        .probability_stride = layout_.score_cols,
        .value = chunk_ + layout_.key_chunk_bytes,
-       .value_rows = std::min(call_.kv_tile_tokens, problem.kv_len - tile_begin),
+       .value_rows = std::min(call_.kv_tile_tokens, call_.keys_of(item.b) - tile_begin),
        .kv_begin = step.kv_begin - tile_begin + skipped,
        .output = out_row(block.row_begin),
        .output_stride = layout_.out_cols,
        .row_factor = row_factors(block),
        .rows = block.rows,
        .kv = step.cols - skipped,
-       .columns = problem.value_dim});
+       .columns = call_.problem->value_dim});
 }
 
 /// Rows of a direct call: rows of one head, or one row of each head of a group.

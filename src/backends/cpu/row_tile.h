@@ -35,7 +35,7 @@ class RowTile {
   void run_block(const WorkItem& item, const RowStep& block, PassFault& fault);
   void score(const RowStep& block);
   void run_pass(const WorkItem& item, const RowStep& block, PassFault& fault);
-  void output(const RowStep& block);
+  void output(const WorkItem& item, const RowStep& block);
   void score_direct(const WorkItem& item, const RowStep& block);
   void output_direct(const WorkItem& item, const RowStep& block);
   bool reads_query_in_place(const WorkItem& item) const;

@@ -41,7 +41,7 @@ WorkItem first_item(const ForwardCall& call, std::int64_t b, std::int64_t h, std
           .heads = heads,
           .q_begin = 0,
           .q_rows = 0,
-          .keys = {0, call.problem->kv_len},
+          .keys = {0, call.keys_of(b)},
           .slot = kFinalSlot,
           .cost = 0};
 }
@@ -81,6 +81,10 @@ std::vector<WorkItem> unsplit_items(const ForwardCall& call, HeadRange range, in
 }
 
 void split_item(const ForwardCall& call, const WorkItem& item, Schedule& schedule) {
+  if (item.keys.size() <= call.split_tokens) {
+    schedule.items.push_back(item);
+    return;
+  }
   MergeItem merge{.item = item, .first_slot = schedule.slots, .slots = 0};
   for (std::int64_t begin = 0; begin < item.keys.end; begin += call.split_tokens) {
     WorkItem part = item;

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "backends/contract/key_lengths.h"
 #include "backends/reference/capture_sums.h"
 #include "backends/reference/dense_rows.h"
 #include "base/half.h"
@@ -86,7 +87,8 @@ class DenseBackward {
       read_row(inputs_.out, {row.b, row.h, row.i}, out_row_.data());
       read_row(inputs_.d_out, {row.b, row.h, row.i}, d_out_row_.data());
       const F delta = dot(d_out_row_.data(), out_row_.data(), problem_.value_dim) - d_lse(row);
-      for (std::int64_t j = 0; j < problem_.kv_len; ++j) run_pair(row, j, lse, delta);
+      const std::int64_t keys = backends::key_length(call_.kv_lengths, problem_, row.b);
+      for (std::int64_t j = 0; j < keys; ++j) run_pair(row, j, lse, delta);
     }
     if (outputs_.d_query) store_row(*outputs_.d_query, {row.b, row.h, row.i}, d_query_row_.data());
   }

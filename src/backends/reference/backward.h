@@ -13,6 +13,7 @@ struct BackwardCall {
   const ir::Bindings& bindings;
   const Problem& problem;
   const ListedTiles* listed = nullptr;
+  const TensorView* kv_lengths = nullptr;
   Arithmetic arithmetic = Arithmetic::kMeaning;
 };
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "backends/contract/key_lengths.h"
 #include "backends/reference/dense_rows.h"
 #include "backends/reference/row_softmax.h"
 #include "base/half.h"
@@ -36,7 +37,6 @@ class DenseForward {
         interpreter_(call.program, call.bindings),
         scale_(static_cast<F>(call.problem.scale_or_default())),
         query_row_(static_cast<std::size_t>(call.problem.head_dim)),
-        scores_(static_cast<std::size_t>(call.problem.kv_len)),
         out_row_(static_cast<std::size_t>(call.problem.value_dim)) {}
 
   void run() {
@@ -61,7 +61,9 @@ class DenseForward {
 
   void run_row(std::int64_t b, std::int64_t h, std::int64_t i) {
     read_row(inputs_.query, {b, h, i}, query_row_.data());
-    for (std::int64_t j = 0; j < problem_.kv_len; ++j)
+    const std::int64_t keys = backends::key_length(call_.kv_lengths, problem_, b);
+    scores_.resize(static_cast<std::size_t>(keys));
+    for (std::int64_t j = 0; j < keys; ++j)
       scores_[static_cast<std::size_t>(j)] = score(b, h, i, j);
     const RowSoftmax<F> row = softmax_in_place(scores_);
     weigh(row);
@@ -87,9 +89,10 @@ class DenseForward {
     std::fill(out_row_.begin(), out_row_.end(), F{0});
     if (row.live_keys == 0) return;
     std::vector<F> block(out_row_.size());
-    for (std::int64_t begin = 0; begin < problem_.kv_len; begin += kBlock) {
+    const auto keys = static_cast<std::int64_t>(scores_.size());
+    for (std::int64_t begin = 0; begin < keys; begin += kBlock) {
       std::fill(block.begin(), block.end(), F{0});
-      for (std::int64_t j = begin; j < std::min(begin + kBlock, problem_.kv_len); ++j)
+      for (std::int64_t j = begin; j < std::min(begin + kBlock, keys); ++j)
         if (row.live[static_cast<std::size_t>(j)]) weigh_key(j, block);
       for (std::size_t d = 0; d < block.size(); ++d) out_row_[d] += block[d];
     }

@@ -19,7 +19,8 @@ struct ForwardCall {
   const ir::Program& program;
   const ir::Bindings& bindings;
   const Problem& problem;
-  const ListedTiles* listed = nullptr;  ///< explicit block lists; null: none were given
+  const ListedTiles* listed = nullptr;     ///< explicit block lists; null: none were given
+  const TensorView* kv_lengths = nullptr;  ///< null: every batch entry has KV keys
   Arithmetic arithmetic = Arithmetic::kMeaning;
 };
 

@@ -22,6 +22,7 @@ class ReferenceKernel final : public backends::Kernel {
              .bindings = launch.program.bindings(),
              .problem = launch.problem,
              .listed = listed ? &*listed : nullptr,
+             .kv_lengths = launch.kv_lengths,
              .arithmetic = Arithmetic::kMeaning},
             launch.inputs, launch.outputs);
     return 0;
@@ -35,6 +36,7 @@ class ReferenceKernel final : public backends::Kernel {
               .bindings = launch.program.bindings(),
               .problem = launch.problem,
               .listed = listed ? &*listed : nullptr,
+              .kv_lengths = launch.kv_lengths,
               .arithmetic = Arithmetic::kMeaning},
              launch.inputs, launch.outputs);
     return 0;
