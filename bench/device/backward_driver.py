@@ -86,7 +86,7 @@ class BackwardKernel:
         vectors = lambda x: int(kind(x) == element_kind and x.stride(-1) == 1 and x.data_ptr() % 16 == 0
                                 and all(s % 8 == 0 for s in x.stride()[:-1]))
         raw += struct.pack("<4i", hq, rows, q_tiles, 128 * t.sum_columns)
-        raw += struct.pack("<7i", kind(out), kind(d_out), 1, vectors(out), vectors(d_out), t.query_tile, t.v)
+        raw += struct.pack("<9i", kind(out), kind(d_out), 1, vectors(out), vectors(d_out), t.v, t.query_tile, 1, t.query_tile)
         first = Launch(self.function("attention_backward_prepare"), b * hq * q_tiles, 128, 0, raw)
 
         items = bk * hkv * kv_tiles * parts
@@ -105,8 +105,10 @@ class BackwardKernel:
         main = Launch(self.main, min(items, self.sms), 384, self.smem, raw.ljust(704, b"\0"), bindings.ljust(64, b"\0"))
 
         def finish(name, sums, gradient, heads, length, tiles, part_floats, factor):
-            raw = struct.pack("<QQ5q4ifii", sums, gradient.data_ptr(), part_floats, *gradient.stride(), heads, length, tiles,
-                              parts if part_floats else 1, factor, 2 if self.element == torch.float16 else 3, 1)
+            rows_of_tile = t.query_tile if name.endswith("query") else t.key_tile
+            raw = struct.pack("<QQ5q4if7i", sums, gradient.data_ptr(), part_floats, *gradient.stride(), heads, length, tiles,
+                              parts if part_floats else 1, factor, 2 if self.element == torch.float16 else 3, 1,
+                              gradient.shape[3], rows_of_tile, 1, rows_of_tile, 0)
             return Launch(self.function(name), gradient.shape[0] * heads * tiles, 256, 0, raw)
 
         last = [finish("attention_backward_finish_query", pointer("d_query"), d_query, hq, rows, q_tiles, 0, scale)]

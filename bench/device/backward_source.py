@@ -86,6 +86,8 @@ struct EmittedVariant {{
   static constexpr int kQueryStages = {t.query_stages};
   static constexpr int kGradStages = {t.grad_stages};
   static constexpr bool kDeterministic = {flag("det" in t.options)};
+  static constexpr bool kWalksLists = false;
+  static constexpr bool kReadsLengths = false;
 }};
 }}  // namespace tilewright::cuda
 

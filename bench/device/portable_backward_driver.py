@@ -83,7 +83,7 @@ class PortableBackwardKernel:
         raw += strides(out) + strides(d_out) + strides(lse) + strides(d_lse)
         vectors = lambda x: int(x is not None and x.dtype == self.element and in_vectors(x))
         raw += struct.pack("<4i", hq, rows, q_tiles, t.query_tile * t.e)
-        raw += struct.pack("<7i", KINDS[out.dtype], KINDS[d_out.dtype], 1, vectors(out), vectors(d_out), tile_rows, ev)
+        raw += struct.pack("<9i", KINDS[out.dtype], KINDS[d_out.dtype], 1, vectors(out), vectors(d_out), ev, tile_rows, 1, tile_rows)
         first = Launch(self.function("attention_backward_prepare"), b * hq * q_tiles, 128, 0, raw)
 
         items = bk * hkv * kv_tiles * parts
@@ -93,17 +93,17 @@ class PortableBackwardKernel:
                           address(space.get("d_query")), address(space.get("turns")), address(space.get("d_key")),
                           address(space.get("d_value")), address(d_key), address(d_value), 0)
         raw += b"".join(strides(x) for x in (q, k, v, seen, d_key, d_value))
-        raw += lists.packed() if lists else bytes(32)
+        raw += (lists.packed() if lists else bytes(32)) + bytes(16)
         raw += struct.pack("<QQ4i", 0, self.counters.data_ptr(), items, kv_tiles, section, parts)
         raw += struct.pack("<6i", b, hq, hq // hkv, bk, rows, kv_rows)
-        raw += struct.pack("<6i2f", q_tiles, tile_rows, e, ev, vectors(d_key), vectors(d_value), scale, scale * LOG2_E)
-        assert len(raw) == 416
+        raw += struct.pack("<8i2f", q_tiles, tile_rows, 1, tile_rows, e, ev, vectors(d_key), vectors(d_value), scale, scale * LOG2_E)
+        assert len(raw) == 440
         main = Launch(self.main, items, t.threads, self.smem, raw, bindings.ljust(64, b"\0"))
 
         def finish(name, sums, gradient, heads, length, tiles, rows_of_tile, count, factor):
             raw = struct.pack("<QQ5q", address(sums), address(gradient), sums[0].numel() if count > 1 else 0, *gradient.stride())
-            raw += struct.pack("<4if4i", heads, length, tiles, count, factor, KINDS[gradient.dtype], vectors(gradient), rows_of_tile,
-                               gradient.shape[3])
+            raw += struct.pack("<4if7i", heads, length, tiles, count, factor, KINDS[gradient.dtype], vectors(gradient), gradient.shape[3],
+                               rows_of_tile, 1, rows_of_tile, 0)
             return Launch(self.function(name), gradient.shape[0] * heads * tiles, 256, 0, raw)
 
         last = []

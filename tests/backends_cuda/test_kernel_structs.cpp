@@ -56,14 +56,14 @@ std::string extended_text() {
   using Params = params::ExtendedHopper;
   const std::string type = "ExtendedForwardParams";
   return "#include \"attention/forward_params.cuh\"\n"
-         "#include \"attention/value_maps.cuh\"\n" +
+         "#include \"attention/length_maps.cuh\"\n" +
          size_assertion(type, sizeof(Params)) +
          assertion(type, "extension.lists.spans.heads", offsetof(Params, lists.spans.heads)) +
          assertion(type, "extension.lists.block_tiles", offsetof(Params, lists.block_tiles)) +
          assertion(type, "extension.lengths.stride", offsetof(Params, lengths.stride)) +
          assertion(type, "extension.value_maps", offsetof(Params, value_maps)) +
-         size_assertion("ValueMapParams", sizeof(params::ValueMaps)) +
-         assertion("ValueMapParams", "kv_rows", offsetof(params::ValueMaps, kv_rows));
+         size_assertion("LengthMapParams", sizeof(params::LengthMaps)) +
+         assertion("LengthMapParams", "kv_rows", offsetof(params::LengthMaps, kv_rows));
 }
 
 std::string map_text() {
@@ -119,15 +119,25 @@ std::string backward_text() {
          assertion(finish, "column_stride", offsetof(Finish, column_stride)) +
          assertion(finish, "factor", offsetof(Finish, factor)) +
          assertion(finish, "kind", offsetof(Finish, kind)) +
-         assertion(finish, "tile_rows", offsetof(Finish, tile_rows)) +
          assertion(finish, "dim", offsetof(Finish, dim)) +
-         assertion(prepare, "tile_rows", offsetof(Prepare, tile_rows)) +
+         assertion(finish, "cut.block_rows", offsetof(Finish, cut.block_rows)) +
          assertion(prepare, "value_dim", offsetof(Prepare, value_dim)) +
+         assertion(prepare, "cut.block_tiles", offsetof(Prepare, cut.block_tiles)) +
          "using namespace tilewright::cuda;\n"
          "static_assert(static_cast<int>(FloatKind::kF64) == " +
          std::to_string(static_cast<int>(DType::kF64)) +
          ");\nstatic_assert(static_cast<int>(FloatKind::kBf16) == " +
          std::to_string(static_cast<int>(DType::kBF16)) + ");\n";
+}
+
+std::string extended_backward_text() {
+  using Params = params::ExtendedHopperBackward;
+  const std::string type = "ExtendedBackwardParams";
+  return "#include \"attention/backward_extension.cuh\"\n" + size_assertion(type, sizeof(Params)) +
+         assertion(type, "extension.lists.heads", offsetof(Params, lists.heads)) +
+         assertion(type, "extension.lengths.stride", offsetof(Params, lengths.stride)) +
+         assertion(type, "extension.keys", offsetof(Params, keys)) +
+         assertion(type, "extension.cut.block_rows", offsetof(Params, cut.block_rows));
 }
 
 std::string capture_text() {
@@ -142,6 +152,8 @@ std::string capture_text() {
          assertion(type, "target[15].copy_floats", offsetof(Params, target[15].copy_floats)) +
          assertion(type, "schedule.chunk_keys", offsetof(Params, schedule.chunk_keys)) +
          assertion(type, "stream_rows", offsetof(Params, stream_rows)) +
+         assertion(type, "row_cut.block_rows", offsetof(Params, row_cut.block_rows)) +
+         assertion(type, "lengths.stride", offsetof(Params, lengths.stride)) +
          assertion(finish, "stride", offsetof(Finish, stride)) +
          assertion(finish, "kind", offsetof(Finish, kind));
 }
@@ -158,7 +170,8 @@ std::string portable_backward_text() {
          assertion(type, "lists.ranges", offsetof(Params, lists.ranges)) +
          assertion(type, "schedule.parts", offsetof(Params, schedule.parts)) +
          assertion(type, "extents.kv_rows", offsetof(Params, extents.kv_rows)) +
-         assertion(type, "tile_rows", offsetof(Params, tile_rows)) +
+         assertion(type, "lengths.stride", offsetof(Params, lengths.stride)) +
+         assertion(type, "cut.block_rows", offsetof(Params, cut.block_rows)) +
          assertion(type, "value_dim", offsetof(Params, value_dim)) +
          assertion(type, "d_value_in_vectors", offsetof(Params, d_value_in_vectors)) +
          assertion(type, "scale_log2", offsetof(Params, scale_log2));
@@ -179,14 +192,15 @@ TEST_P(KernelStructs, LieInMemoryAsTheHostWritesThem) {
 }
 
 std::string family_name(const ::testing::TestParamInfo<std::string>& info) {
-  constexpr std::array kNames{"Hopper",   "Extended",        "Map", "Portable", "Backward",
-                              "Captures", "PortableBackward"};
+  constexpr std::array kNames{"Hopper",   "Extended",         "Map",      "Portable",
+                              "Backward", "ExtendedBackward", "Captures", "PortableBackward"};
   return kNames.at(info.index);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, KernelStructs,
                          ::testing::Values(hopper_text(), extended_text(), map_text(),
-                                           portable_text(), backward_text(), capture_text(),
+                                           portable_text(), backward_text(),
+                                           extended_backward_text(), capture_text(),
                                            portable_backward_text()),
                          family_name);
 

@@ -224,7 +224,7 @@ TEST_F(FakeSpans, ADeviceMapNeedsAMaskAndItsMemory) {
 }
 
 TEST_F(FakeSpans, KeyLengthsTravelAsAnAddressAndMakeTensorMapsOnTheDevice) {
-  driver_.single_parameter = {{"_value_maps", sizeof(params::ValueMaps)}};
+  driver_.single_parameter = {{"_length_maps", sizeof(params::LengthMaps)}};
   Engine engine(options_);
   const Call call(cases::square(2, 2, kLength, 64));
   const cases::Tensor table(DType::kI32, {2});
@@ -235,7 +235,7 @@ TEST_F(FakeSpans, KeyLengthsTravelAsAnAddressAndMakeTensorMapsOnTheDevice) {
   EXPECT_FALSE(report.slow_path);
   ASSERT_EQ(driver_.launches.size(), 2U);
   EXPECT_EQ(driver_.launches[0].grid_x, 2U);
-  const auto made = params_of<params::ValueMaps>(0);
+  const auto made = params_of<params::LengthMaps>(0);
   EXPECT_EQ(made.lengths.of_batch, reinterpret_cast<DeviceAddress>(lengths.data));
   EXPECT_EQ(made.lengths.stride, 1);
   EXPECT_EQ(made.kv_rows, kLength);
@@ -243,11 +243,10 @@ TEST_F(FakeSpans, KeyLengthsTravelAsAnAddressAndMakeTensorMapsOnTheDevice) {
   EXPECT_EQ(params.value_maps, made.maps);
   EXPECT_EQ(params.lengths.of_batch, made.lengths.of_batch);
   const Error error = cases::error_of([&] {
-    engine.attention(Program(), {call.query.view(), call.key.view(), call.value.view()},
-                     {.out = call.out.view(), .lse = {}, .max_scores = {}},
+    engine.attention(Program(), call.inputs, call.outputs,
                      {.scale = {}, .kv_lengths = &table.view()});
   });
-  EXPECT_EQ(error.code(), ErrorCode::kUnsupported) << "on the host";
+  EXPECT_EQ(error.parts().where, "kv_lengths") << "in memory of the host";
 }
 
 TEST_F(FakeSpans, ALongMapTravelsInLargePieces) {

@@ -48,8 +48,13 @@ cuda::BackwardRow row_of(const VariantLine& line, const Program& program, const 
   const bool is_portable = line.demand.starts_with("w");
   const std::string prefix =
       (is_portable ? "portable_backward_" : "hopper_backward_") + line.demand + "_";
-  for (const cuda::BackwardCandidate& candidate : cuda::backward_candidates(
-           {.program = program.structure(), .facts = facts, .problem = problem, .device = device}))
+  for (const cuda::BackwardCandidate& candidate :
+       cuda::backward_candidates({.program = program.structure(),
+                                  .facts = facts,
+                                  .problem = problem,
+                                  .device = device,
+                                  .block_lists = line.has("lists"),
+                                  .device_lengths = line.has("lengths")}))
     if (candidate.rejection.empty() && candidate.row.name.starts_with(prefix)) return candidate.row;
   throw std::runtime_error("no row serves " + line.text());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstring>
 #include <random>
 
 #include "device/gpu_fixture.h"
@@ -60,6 +61,17 @@ struct RandomLists {
     }
   }
 
+  /// The tiles of other lists of the same shape.
+  void take(const RandomLists& others) const {
+    const auto copy = [](const cases::Tensor& to, const cases::Tensor& from) {
+      std::memcpy(to.bytes().data(), from.bytes().data(), to.bytes().size());
+    };
+    copy(counts, others.counts);
+    copy(indices, others.indices);
+    copy(full_counts, others.full_counts);
+    copy(full_indices, others.full_indices);
+  }
+
   cases::Tensor counts, indices, full_counts, full_indices;
   BlockLists lists;
 };
@@ -77,6 +89,9 @@ struct ListsOnDevice {
     if (!lists.full_kv_num_blocks) return;
     lists.full_kv_num_blocks = full_counts.view();
     lists.full_kv_indices = full_indices.view();
+  }
+  void upload() const {
+    for (const DeviceCopy* copy : {&counts, &indices, &full_counts, &full_indices}) copy->upload();
   }
   DeviceCopy counts, indices, full_counts, full_indices;
   BlockLists lists;

@@ -39,7 +39,10 @@ struct ListedStep {
   std::string outside;
 };
 
-class ListGradients : public GpuTest {};
+class ListGradients : public GpuTest {
+ protected:
+  bool is_hopper() const { return machine().gpus.front()->facts().capability() == 90; }
+};
 
 /// A head dim, a program, a dtype, and whether sums have a fixed order.
 class ListGradientSizes
@@ -51,8 +54,11 @@ TEST_P(ListGradientSizes, MeetTheTolerance) {
   const auto [dim, which, dtype, deterministic] = GetParam();
   const Program program = which == 0 ? Program() : cases::causal();
   std::uint32_t seed = 70;
-  for (const auto& [q_block, kv_block] :
-       {std::pair<std::int64_t, std::int64_t>{128, 128}, {96, 64}, {37, 21}, {400, 500}}) {
+  for (const auto& [q_block, kv_block] : {std::pair<std::int64_t, std::int64_t>{128, 128},
+                                          {96, 64},
+                                          {37, 21},
+                                          {131, 7},
+                                          {400, 500}}) {
     const cases::Extents extents = listed_extents(dim);
     const ListSpec spec{.q_block = q_block,
                         .kv_block = kv_block,
@@ -66,6 +72,10 @@ TEST_P(ListGradientSizes, MeetTheTolerance) {
         cases::step_of(cases::random_operands(extents, dtype, seed), seed + 1, {});
     const ListedStep done(engine, program, step, on_device.lists, deterministic);
     EXPECT_TRUE(done.report.kernel.ends_with("_lists")) << done.report.kernel;
+    if (dtype == DType::kBF16 && is_hopper()) {
+      EXPECT_TRUE(done.report.kernel.starts_with("cuda/hopper")) << done.report.kernel;
+      EXPECT_FALSE(done.report.slow_path);
+    }
     EXPECT_EQ(done.report.deterministic, deterministic);
     ASSERT_EQ(done.outside, "");
     const cases::GradientReference reference =
@@ -76,9 +86,69 @@ TEST_P(ListGradientSizes, MeetTheTolerance) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ListGradients, ListGradientSizes,
-                         ::testing::Combine(::testing::Values(64, 128), ::testing::Values(0, 1),
+                         ::testing::Combine(::testing::Values(64, 128, 192),
+                                            ::testing::Values(0, 1),
                                             ::testing::Values(DType::kBF16, DType::kF32),
                                             ::testing::Bool()));
+
+/// A tile of keys that hundreds of spans reach into, by groups of keys that the mask decides or
+/// not.
+TEST_F(ListGradients, ManySpansOfATileAreOneVisit) {
+  Engine engine(quiet_options());
+  cases::Extents extents = listed_extents(128);
+  extents.kv_len = 5000;
+  const RandomLists lists(extents, {.q_block = 64, .kv_block = 1, .heads = 4, .seed = 121});
+  const ListsOnDevice on_device(lists);
+  cases::TrainingStep step =
+      cases::step_of(cases::random_operands(extents, DType::kBF16, 122), 123, {});
+  for (const bool deterministic : {false, true}) {
+    const ListedStep done(engine, cases::causal(), step, on_device.lists, deterministic);
+    ASSERT_EQ(done.outside, "");
+    EXPECT_EQ(
+        cases::mismatch(done.gradients,
+                        cases::gradient_reference_of(cases::causal(), step,
+                                                     {.scale = {}, .block_lists = &lists.lists}),
+                        DType::kBF16),
+        "");
+  }
+}
+
+TEST_F(ListGradients, AReplayReadsListsAnew) {
+  Engine engine(quiet_options());
+  const Stream stream;
+  const cases::Extents extents = listed_extents(128);
+  const RandomLists lists(extents, {.q_block = 64, .kv_block = 32, .heads = 4, .seed = 131});
+  const ListsOnDevice on_device(lists);
+  cases::TrainingStep step =
+      cases::step_of(cases::random_operands(extents, DType::kBF16, 132), 133, {});
+  const cases::Gradients gradients = cases::gradients_for(step, cases::causal());
+  const DeviceStep call(cases::causal(), step, gradients);
+  const CallOptions options{
+      .scale = {}, .block_lists = &on_device.lists, .stream = stream.handle()};
+  const auto train = [&] {
+    engine.attention(call.program(), call.forward_inputs(), call.forward_outputs(), options);
+    engine.attention_backward(call.program(), call.inputs(), call.outputs(), options);
+  };
+  train();
+  const Graph graph(stream, train);
+  for (const std::uint32_t seed : {134, 135}) {
+    const RandomLists others(extents, {.q_block = 64, .kv_block = 32, .heads = 4, .seed = seed});
+    lists.take(others);
+    stream.synchronise();
+    on_device.upload();
+    call.poison();
+    graph.replay(stream);
+    stream.synchronise();
+    ASSERT_EQ(call.download(), "");
+    EXPECT_EQ(
+        cases::mismatch(gradients,
+                        cases::gradient_reference_of(cases::causal(), step,
+                                                     {.scale = {}, .block_lists = &lists.lists}),
+                        DType::kBF16),
+        "")
+        << seed;
+  }
+}
 
 TEST_F(ListGradients, AFixedOrderGivesTheSameBits) {
   Engine engine(quiet_options());
@@ -116,8 +186,11 @@ TEST_P(ListCaptures, HaveTheirGradients) {
   Engine engine(quiet_options());
   const auto [dtype, deterministic] = GetParam();
   std::uint32_t seed = 100;
-  for (const auto& [q_block, kv_block] :
-       {std::pair<std::int64_t, std::int64_t>{128, 128}, {96, 64}, {37, 21}, {400, 500}}) {
+  for (const auto& [q_block, kv_block] : {std::pair<std::int64_t, std::int64_t>{128, 128},
+                                          {96, 64},
+                                          {37, 21},
+                                          {131, 7},
+                                          {400, 500}}) {
     const cases::Extents extents = listed_extents(64);
     cases::EntryContext context(extents, seed);
     const Program program = capturing(context);

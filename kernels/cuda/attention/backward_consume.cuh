@@ -13,6 +13,7 @@
 //   doing      P'     | dS pack | -  | sync  | wait dQ S' | add dQ | issue dP'
 #pragma once
 
+#include "attention/backward_extension.cuh"
 #include "attention/backward_products.cuh"
 #include "attention/key_gradient_store.cuh"
 #include "attention/query_gradient_sums.cuh"
@@ -26,11 +27,13 @@ template <class Variant, class Mods, class Gradient>
 struct BackwardConsumer {
   using Layout = BackwardLayout<Variant>;
   using Products = BackwardProducts<Variant>;
-  using Gradients = TileGradients<Layout, BackwardParams, TileSite, Mods, Gradient>;
+  using Site = TileSite<Layout::kSeesKeyWords>;
+  using Gradients = TileGradients<Layout, BackwardParams, Site, Mods, Gradient>;
   using Numbers = typename Gradients::Numbers;
   static constexpr bool kReadsAhead = Layout::kReadsAhead;
 
   const BackwardParams& params;
+  const BackwardExtension* extension;
   Layout layout;
   u32 warpgroup;
   Gradients tile_gradients;
@@ -57,6 +60,11 @@ struct BackwardConsumer {
         gradients_of_item();
       }
       const i32 first_row = Layout::first_key_row(warpgroup) + tile_gradients.lane.first_row;
+      if constexpr (Variant::kReadsLengths) {
+        const i32 live_rows = item().live_end - item().kv_begin - first_row;
+        x.d_key.clear_rows_from(live_rows);
+        x.d_value.clear_rows_from(live_rows);
+      }
       KeyGradientStore<Variant>{params, warpgroup, first_row}.store(item(), x.d_key, x.d_value);
       ptx::sync_warp();
       release(layout.item_ring().empty(item_at.stage));
@@ -187,7 +195,7 @@ struct BackwardConsumer {
     x.score.pin();
     const QueryNote& tile = note(at.steps);
     partial = tile.partial();
-    if (tile.new_stream()) tile_gradients.start_stream(item(), tile.stream);
+    if (tile.new_stream()) start_stream(tile.stream);
     if constexpr (!Gradients::kNeedsScore) {
       if (!kReadsAhead) read_numbers(minus_lse, site().minus_lse);
       if (partial) {
@@ -196,6 +204,11 @@ struct BackwardConsumer {
         tile_gradients.template to_probabilities<false>(x.score, site(), minus_lse);
       }
     }
+  }
+
+  __device__ __forceinline__ void start_stream(i32 stream) {
+    const i32 batch = Variant::kReadsLengths ? stream / params.extents.query_heads : 0;
+    tile_gradients.start_stream(stream, live_end<Variant::kReadsLengths>(extension, item(), batch));
   }
 
   /// What lies in shared memory is read while products run.
@@ -270,8 +283,9 @@ struct BackwardConsumer {
   }
   __device__ __forceinline__ const BackwardItem& item() const { return layout.item(item_at.stage); }
 
-  __device__ __forceinline__ TileSite site() const {
-    return {note(at.steps), item(), layout.minus_lse(at.steps % Layout::kQueryStages),
+  __device__ __forceinline__ Site site() const {
+    return {note(at.steps), layout.tile_keys(at.steps % Layout::kQueryStages), item(),
+            layout.minus_lse(at.steps % Layout::kQueryStages),
             layout.delta(at.steps % Layout::kGradStages)};
   }
 

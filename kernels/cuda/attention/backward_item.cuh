@@ -15,8 +15,8 @@ struct alignas(16) BackwardItem {
   i32 kv_end;
   i32 stream_begin;
   i32 stream_end;
-  i32 part;  ///< which of the partial results of these keys receives it; 0 if there is one
-  i32 reserved;
+  i32 part;      ///< which of the partial results of these keys receives it; 0 if there is one
+  i32 live_end;  ///< the end of the keys that some stream has; of variants that read lengths
 };
 
 /// How an index becomes an item when no explicit list is given. Key heads come in sections; inside
@@ -58,7 +58,7 @@ __device__ __forceinline__ BackwardItem decode_backward_item(const BackwardSched
           .stream_begin = streams * part / schedule.parts,
           .stream_end = streams * (part + 1) / schedule.parts,
           .part = part,
-          .reserved = 0};
+          .live_end = min((tile + 1) * kKeyTile, extents.kv_rows)};
 }
 
 }  // namespace tilewright::cuda

@@ -2,7 +2,7 @@
 //
 // A variant is a struct with: Element (Bf16 or F16), kHeadDim, kValueDim (multiples of 8, at most
 // 256), kQueryTile (64 or 128), kSplitsKeys, kQueryStages, kGradStages (powers of two),
-// kDeterministic.
+// kDeterministic, kWalksLists (span lists say which query tiles see which keys), kReadsLengths.
 //
 // Two consumer warpgroups divide a tile in one of two ways.
 //   kSplitsKeys   each has 64 of 128 keys: P and dS stay in its registers as operands of dV and dK,
@@ -14,6 +14,7 @@
 #pragma once
 
 #include "attention/backward_item.cuh"
+#include "attention/key_words.cuh"
 #include "pipeline/ring.cuh"
 #include "tile/accumulator.cuh"
 #include "tile/shared_tile.cuh"
@@ -37,10 +38,10 @@ struct alignas(16) QueryNote {
   static constexpr u32 kPartial = 1, kFirst = 2, kLast = 4, kNewStream = 8, kNothing = 16,
                        kEndsStream = 32;
   static constexpr u32 kOwnTurnAt = 8;
-  i32 q_begin;
-  i32 stream;  ///< batch * Hq + head
-  u32 flags;   ///< and, from bit kOwnTurnAt, what the tile's turn words say after this item
-  u32 turn;    ///< what they say when it is this item's turn to add
+  i32 q_begin;  ///< in variants that walk lists: if all tiles before were whole
+  i32 stream;   ///< batch * Hq + head
+  u32 flags;    ///< and, from bit kOwnTurnAt, what the tile's turn words say after this item
+  u32 turn;     ///< what they say when it is this item's turn to add
 
   __device__ __forceinline__ bool partial() const { return flags & kPartial; }
   __device__ __forceinline__ bool first() const { return flags & kFirst; }
@@ -50,6 +51,12 @@ struct alignas(16) QueryNote {
   __device__ __forceinline__ bool nothing() const { return flags & kNothing; }
   __device__ __forceinline__ bool ends_stream() const { return flags & kEndsStream; }
   __device__ __forceinline__ u32 own_turn() const { return flags >> kOwnTurnAt; }
+};
+
+/// More of the query tile in a stage, in variants that walk lists or read key lengths.
+struct alignas(16) TileKeys {
+  KeyWords words;
+  i32 q_begin;
 };
 
 /// How a dimension of kColumns is divided between the warpgroups: whole chunks of 64 columns.
@@ -85,6 +92,8 @@ struct BackwardLayout {
   static constexpr int kNotes = 4 * kQueryStages;
   /// Steps whose turns are between being awaited and having been passed on.
   static constexpr int kTurnSlots = kNotes;
+  /// Words say which keys the queries of a tile see.
+  static constexpr bool kSeesKeyWords = Variant::kWalksLists || Variant::kReadsLengths;
 
   static constexpr bool kSumsByRows = kQueryTile == 128;
   using KeyHalves = ColumnHalves<Variant::kHeadDim>;
@@ -122,7 +131,9 @@ struct BackwardLayout {
   static constexpr int kDeltaAt = kMinusLseAt + kQueryStages * kRowBytes;
   static constexpr int kItemsAt = kDeltaAt + kGradStages * kRowBytes;
   static constexpr int kNotesAt = kItemsAt + kItemSlots * static_cast<int>(sizeof(BackwardItem));
-  static constexpr int kKeyBarriersAt = kNotesAt + kNotes * static_cast<int>(sizeof(QueryNote));
+  static constexpr int kTileKeysAt = kNotesAt + kNotes * static_cast<int>(sizeof(QueryNote));
+  static constexpr int kKeyBarriersAt =
+      kTileKeysAt + (kSeesKeyWords ? kQueryStages * static_cast<int>(sizeof(TileKeys)) : 0);
   static constexpr int kValueBarriersAt = kKeyBarriersAt + RingBarriers<1>::kBytes;
   static constexpr int kQueryBarriersAt = kValueBarriersAt + RingBarriers<1>::kBytes;
   static constexpr int kGradBarriersAt = kQueryBarriersAt + RingBarriers<kQueryStages>::kBytes;
@@ -188,6 +199,9 @@ struct BackwardLayout {
   /// Of a step, whose number modulo kNotes this is.
   __device__ __forceinline__ QueryNote& note(u32 slot) const {
     return reinterpret_cast<QueryNote*>(memory + kNotesAt)[slot];
+  }
+  __device__ __forceinline__ TileKeys& tile_keys(u32 stage) const {
+    return reinterpret_cast<TileKeys*>(memory + kTileKeysAt)[stage];
   }
   __device__ __forceinline__ RingBarriers<1> key_ring() const { return {at(kKeyBarriersAt)}; }
   __device__ __forceinline__ RingBarriers<1> value_ring() const { return {at(kValueBarriersAt)}; }

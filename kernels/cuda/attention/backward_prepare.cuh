@@ -12,6 +12,7 @@
 #pragma once
 
 #include "attention/float_tensor.cuh"
+#include "attention/query_cut.cuh"
 #include "ptx/lane.cuh"
 #include "ptx/numbers.cuh"
 #include "ptx/vector_memory.cuh"
@@ -52,8 +53,8 @@ struct BackwardPrepareParams {
   /// that are multiples of 16 bytes, and a multiple of 8 columns.
   i32 out_in_vectors;
   i32 d_out_in_vectors;
-  i32 tile_rows;  ///< that a query tile holds, at most kQueryTile; tile t begins at t * tile_rows
   i32 value_dim;  ///< Ev
+  QueryCut cut;   ///< of the rows into tiles of at most kQueryTile
 };
 
 /// kValueColumns: Ev, or more. The body of a kernel of kThreads threads; grid B * Hq * q_tiles.
@@ -88,8 +89,8 @@ struct BackwardPrepare {
   }
 
   __device__ __forceinline__ void prepare_row(i32 row_in_tile, i32 lane) const {
-    const i32 row = tile * params.tile_rows + row_in_tile;
-    const bool inside = row_in_tile < params.tile_rows && row < params.q_rows;
+    const i32 row = params.cut.begin(tile) + row_in_tile;
+    const bool inside = row < params.cut.end(tile, params.q_rows);
     const float lse = inside ? ptx::load(params.lse + at(params.lse_strides, row)) : 0.0f;
     const bool empty = !inside || lse == ptx::float_of(0xff800000u);
     float sum = 0.0f;

@@ -8,9 +8,12 @@
 
 #include "attention/backward_layout.cuh"
 #include "attention/backward_params.cuh"
+#include "attention/item_keys.cuh"
 #include "attention/item_source.cuh"
-#include "attention/query_walk.cuh"
+#include "attention/key_words.cuh"
+#include "attention/listed_query_walk.cuh"
 #include "ptx/bulk_copy.cuh"
+#include "ptx/tensor_map_edit.cuh"
 #include "tile/copy_tile.cuh"
 
 namespace tilewright::cuda {
@@ -23,12 +26,33 @@ struct StreamTile {
   bool new_stream;
 };
 
+/// The walk of one stream: by the mask, or by span lists.
+template <class Variant, class Mods, bool kWalksLists = Variant::kWalksLists>
+struct WalkOfStream {
+  using Type = QueryWalk<BackwardLayout<Variant>, Variant::kDeterministic, Mods>;
+  static __device__ __forceinline__ Type make(const BackwardParams& params,
+                                              const typename Mods::Bindings& bindings,
+                                              const BackwardExtension*) {
+    return {bindings, params.extents.query_rows};
+  }
+};
+template <class Variant, class Mods>
+struct WalkOfStream<Variant, Mods, true> {
+  using Type = ListedQueryWalk<BackwardLayout<Variant>, Variant::kDeterministic>;
+  static __device__ __forceinline__ Type make(const BackwardParams& params,
+                                              const typename Mods::Bindings&,
+                                              const BackwardExtension* extension) {
+    return {*extension, params.q_tiles};
+  }
+};
+
 /// The query tiles of all streams of an item, one after the other.
 template <class Variant, class Mods>
 struct StreamWalk {
-  using Walk = QueryWalk<BackwardLayout<Variant>, Variant::kDeterministic, Mods>;
+  using Walk = typename WalkOfStream<Variant, Mods>::Type;
 
   const Extents& extents;
+  const BackwardExtension* extension;
   Walk walk;
   i32 stream = 0;  ///< the next one to start
   i32 batch = 0, head = 0;
@@ -50,7 +74,12 @@ struct StreamWalk {
       batch = extents.kv_batches == 1 ? above : item.kv_batch;
       head = item.kv_head * extents.group_heads + stream - above * extents.group_heads;
       ++stream;
-      walk.start(item, batch, head);
+      i32 keys = extents.kv_rows;
+      if constexpr (Variant::kReadsLengths) {
+        keys = extension->lengths.keys(batch, extents.kv_rows);
+        if (keys <= item.kv_begin) continue;
+      }
+      walk.start(item, batch, head, keys);
       const QueryTileRef tile = walk.next(lane);
       if (tile.valid) return {tile, batch, head, true};
     }
@@ -66,6 +95,7 @@ struct BackwardProducer {
   const typename Mods::Bindings& bindings;
   Layout layout;
   u32 lane;
+  const BackwardExtension* extension;
   RingPosition<1> kv_at{};
   RingPosition<Layout::kQueryStages> query_at{};
   RingPosition<Layout::kGradStages> grad_at{};
@@ -82,14 +112,17 @@ struct BackwardProducer {
     source.finish();
   }
 
-  __device__ __forceinline__ void produce_item(const BackwardItem& item) {
+  __device__ __forceinline__ void produce_item(BackwardItem item) {
+    if constexpr (Variant::kReadsLengths) {
+      item.live_end = last_live_end(extension->lengths, params.extents, item);
+    }
     if (lane == 0) {
       layout.item_ring().wait_empty(item_at);
       layout.item(item_at.stage) = item;
     }
     item_at.advance();
-    StreamWalk<Variant, Mods> walk{params.extents,
-                                   {bindings, params.extents.query_rows, params.extents.kv_rows}};
+    StreamWalk<Variant, Mods> walk{params.extents, extension,
+                                   WalkOfStream<Variant, Mods>::make(params, bindings, extension)};
     StreamTile tile = walk.first(item, lane);
     if (!tile.tile.valid) {
       send_note({0, 0, QueryNote::kFirst | QueryNote::kLast | QueryNote::kNothing, 0});
@@ -98,16 +131,45 @@ struct BackwardProducer {
     bool first = true;
     while (tile.tile.valid) {
       const StreamTile following = walk.next(item, lane);
-      const u32 flags = (first ? QueryNote::kFirst : 0) |
-                        (following.tile.valid ? 0 : QueryNote::kLast) |
-                        (tile.new_stream ? QueryNote::kNewStream : 0) |
-                        (tile.tile.partial ? QueryNote::kPartial : 0) | own_turn(item);
+      u32 flags = (first ? QueryNote::kFirst : 0) | (following.tile.valid ? 0 : QueryNote::kLast) |
+                  (tile.new_stream ? QueryNote::kNewStream : 0) |
+                  (tile.tile.partial ? QueryNote::kPartial : 0) | own_turn(item);
+      if constexpr (Layout::kSeesKeyWords) {
+        const TileKeys keys = keys_of(item, tile);
+        if (!covers(keys.words)) flags |= QueryNote::kPartial;
+        if (lane == 0) write_keys(keys);
+      }
       if (lane == 0) copy(item, tile, flags);
       advance();
       tile = following;
       first = false;
     }
     kv_at.advance();
+  }
+
+  /// Which of the item's keys the query tile sees. Called by the whole warp.
+  __device__ __forceinline__ TileKeys keys_of(const BackwardItem& item,
+                                              const StreamTile& from) const {
+    const i32 kv_end = live_end<Variant::kReadsLengths>(extension, item, from.batch);
+    if constexpr (Variant::kWalksLists) {
+      const SpanLists& lists = extension->lists;
+      const i32 q_begin = extension->cut.begin(from.tile.q_begin / Layout::kQueryTile);
+      return {listed_keys(lists, list_of(lists, from.batch, from.head, q_begin),
+                          {item.kv_begin, kv_end}, lane),
+              q_begin};
+    } else {
+      return {first_keys(kv_end - item.kv_begin), from.tile.q_begin};
+    }
+  }
+
+  /// Whether a tile with these keys is whole, as far as its walk does not know.
+  static __device__ __forceinline__ bool covers(const KeyWords& words) {
+    return words.covers<Layout::kKeyTile>(Variant::kWalksLists && Mods::kHasMaskMod);
+  }
+
+  __device__ __forceinline__ void write_keys(const TileKeys& keys) const {
+    layout.query_ring().wait_empty(query_at);
+    layout.tile_keys(query_at.stage) = keys;
   }
 
   __device__ __forceinline__ void copy(const BackwardItem& item, const StreamTile& from,
@@ -117,18 +179,38 @@ struct BackwardProducer {
     const i64 row =
         static_cast<i64>(stream) * params.q_tiles * Layout::kQueryTile + from.tile.q_begin;
     const ptx::TensorCoordinate keys = {0, item.kv_begin, item.kv_head, item.kv_batch};
-    const ptx::TensorCoordinate queries = {0, from.tile.q_begin, from.head, from.batch};
+    const ptx::TensorCoordinate queries = {0, first_row(from.tile), from.head, from.batch};
     copy_query(queries, {from.tile.q_begin, stream, flags, from.tile.turn}, params.minus_lse + row);
     if (first) copy_key(keys);
     copy_d_out(queries, params.delta + row);
     if (first) copy_value(keys);
   }
 
+  __device__ __forceinline__ i32 first_row(const QueryTileRef& tile) const {
+    if constexpr (Variant::kWalksLists) {
+      return layout.tile_keys(query_at.stage).q_begin;
+    } else {
+      return tile.q_begin;
+    }
+  }
+
   __device__ __forceinline__ void copy_key(ptx::TensorCoordinate source) {
     layout.key_ring().wait_empty(kv_at);
     const ptx::Mbarrier full = layout.key_ring().full(kv_at.stage);
     ptx::arrive_expect_bytes(full, Layout::KeyTile::kBytes);
-    copy_tile<typename Layout::KeyTile>(layout.key(), &params.key, source, full);
+    copy_tile<typename Layout::KeyTile>(layout.key(), key_map(source.batch), source, full);
+  }
+
+  /// Keys behind the last one may be anything, and would be multiplied by zero: the map ends before
+  /// them.
+  __device__ __forceinline__ const ptx::TensorMap* key_map(i32 batch) const {
+    if constexpr (Variant::kReadsLengths) {
+      const ptx::TensorMap* const map = extension->keys + batch;
+      ptx::acquire(map);
+      return map;
+    } else {
+      return &params.key;
+    }
   }
 
   __device__ __forceinline__ void copy_value(ptx::TensorCoordinate source) {

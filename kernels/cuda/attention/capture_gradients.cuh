@@ -62,16 +62,18 @@ struct CaptureGradients {
       const i32 end = static_cast<i32>(static_cast<i64>(streams) * (part + 1) / s.stream_parts);
       for (i32 n = static_cast<i32>(static_cast<i64>(streams) * part / s.stream_parts); n < end;
            ++n) {
-        run_stream(n, (tile - part * s.q_tiles) * s.tile_rows, kv_begin, kv_end);
+        run_stream(n, tile - part * s.q_tiles, kv_begin, kv_end);
       }
     }
   }
 
  private:
-  __device__ __forceinline__ void run_stream(i32 number, i32 q_begin, i32 kv_begin, i32 kv_end) {
+  __device__ __forceinline__ void run_stream(i32 number, i32 tile, i32 kv_begin, i32 keys_end) {
     const Extents& x = params.extents;
-    const i32 q_end = min(q_begin + params.schedule.tile_rows, x.query_rows);
+    const i32 q_begin = params.schedule.cut.begin(tile);
+    const i32 q_end = params.schedule.cut.end(tile, x.query_rows);
     stream = {number / x.query_heads, number % x.query_heads, q_begin, q_end};
+    const i32 kv_end = params.lengths.keys(stream.batch, keys_end);
     head = Mods::head(bindings, stream.batch, stream.head);
     const typename Mods::Band band = Mods::band(bindings, head, q_begin, q_end);
     bool loaded = false;
@@ -132,8 +134,8 @@ struct CaptureGradients {
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
       const i32 i = query_of(slot);
       const bool exists = i < stream.q_end;
-      const i32 tile = i / params.row_tile;
-      const i64 at = first + tile * params.row_pitch + (i - tile * params.row_tile);
+      const i32 tile = params.row_cut.tile_of(i);
+      const i64 at = first + tile * params.row_pitch + (i - params.row_cut.begin(tile));
       minus_lse[slot] = exists ? params.minus_lse[at] : ptx::float_of(0xff800000u);
       delta[slot] = exists ? params.delta[at] : 0.0f;
       row[slot] = Mods::row(bindings, head, min(i, stream.q_end - 1));

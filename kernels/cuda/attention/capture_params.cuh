@@ -6,7 +6,9 @@
 //   memory   every target's copies, zeroed by the host
 #pragma once
 
+#include "attention/key_lengths.cuh"
 #include "attention/portable_params.cuh"
+#include "attention/query_cut.cuh"
 
 namespace tilewright::cuda {
 
@@ -26,7 +28,7 @@ struct CaptureSchedule {
   i32 q_tiles;
   i32 chunks;
   i32 chunk_keys;  ///< a multiple of the key tile
-  i32 tile_rows;   ///< query rows of a tile, at most kQueryTile; with lists they divide a block's
+  QueryCut cut;    ///< of the query rows into tiles of at most kQueryTile
 };
 
 struct CaptureParams {
@@ -34,8 +36,8 @@ struct CaptureParams {
   const void* key;
   const void* value;
   const void* d_out;
-  /// [B, Hq, stream_rows], -lse log2(e); -inf for a row without live pairs. Row i lies at
-  /// i / row_tile * row_pitch + i % row_tile: tiles of the main kernel.
+  /// [B, Hq, stream_rows], -lse log2(e); -inf for a row without live pairs. In tiles of the main
+  /// kernel, row_pitch apart.
   const float* minus_lse;
   const float* delta;  ///< the same shape
   ErrorRecord* error;
@@ -47,12 +49,12 @@ struct CaptureParams {
   CaptureSchedule schedule;
   Extents extents;
   i32 stream_rows;  ///< of minus_lse and delta, at least Q
-  i32 row_tile;
   i32 row_pitch;
+  QueryCut row_cut;
   float scale;
   float scale_log2;
-  i32 reserved;
   SpanLists lists;  ///< of variants with kWalksLists
+  KeyLengths lengths;
 };
 
 }  // namespace tilewright::cuda

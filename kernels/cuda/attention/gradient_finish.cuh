@@ -35,8 +35,9 @@ __device__ __forceinline__ void gradient_finish(const GradientFinishParams& para
 
   const i32 stream = block / params.tiles;
   const i32 batch = stream / params.heads;
-  const i32 first_row = (block - stream * params.tiles) * Variant::kTileRows +
-                        (Variant::kSplitsRows ? fragment * 64 : 0);
+  const i32 tile = block - stream * params.tiles;
+  const i32 first_row = params.cut.begin(tile) + (Variant::kSplitsRows ? fragment * 64 : 0);
+  const i32 end_row = params.cut.end(tile, params.rows);
   const i32 first_column = Variant::kSplitsRows ? 0 : fragment * Variant::kColumns;
   const i32 columns = min(max(Variant::kDim - first_column, 0), Variant::kColumns);
   const i64 head = batch * params.batch_stride +
@@ -48,7 +49,7 @@ __device__ __forceinline__ void gradient_finish(const GradientFinishParams& para
         sums, {.head = static_cast<u16*>(params.gradient) + head,
                .row_stride = params.row_stride,
                .first_row = first_row + lane.first_row,
-               .end_row = params.rows,
+               .end_row = end_row,
                .columns = columns,
                .factor = params.factor});
   } else {
@@ -59,7 +60,7 @@ __device__ __forceinline__ void gradient_finish(const GradientFinishParams& para
                                    .column_stride = params.column_stride,
                                    .first_row = first_row + lane.first_row,
                                    .first_column = lane.first_column,
-                                   .end_row = params.rows,
+                                   .end_row = end_row,
                                    .columns = columns,
                                    .factor = params.factor});
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "attention/float_tensor.cuh"
+#include "attention/query_cut.cuh"
 
 namespace tilewright::cuda {
 
@@ -23,9 +24,8 @@ struct GradientFinishParams {
   /// Nonzero where the gradient has the element type, column stride 1, a base and other strides
   /// that are multiples of 16 bytes, and a multiple of 8 columns.
   i32 in_vectors;
-  i32 tile_rows;  ///< that a tile holds; tile t begins at t * tile_rows
   i32 dim;
-  i32 reserved;
+  QueryCut cut;  ///< of the rows into tiles
 };
 
 }  // namespace tilewright::cuda

@@ -41,10 +41,12 @@
 namespace tilewright::cuda {
 
 /// The body of a kernel: an emitted variant wraps it in an extern "C" __global__ function with
-/// __launch_bounds__(kThreads, 1).
+/// __launch_bounds__(kThreads, 1). `extension` is given to variants that walk lists or read
+/// lengths.
 template <class Variant, class Mods, class Gradient>
 __device__ __forceinline__ void hopper_backward(const BackwardParams& params,
-                                                const typename Mods::Bindings& bindings) {
+                                                const typename Mods::Bindings& bindings,
+                                                const BackwardExtension* extension = nullptr) {
   using Layout = BackwardLayout<Variant>;
   extern __shared__ __align__(1024) unsigned char memory[];
   const Layout layout{memory};
@@ -63,7 +65,7 @@ __device__ __forceinline__ void hopper_backward(const BackwardParams& params,
     ptx::shrink_registers<Layout::kProducerRegisters>();
     const u32 warp = ptx::broadcast(thread / 32, 0);
     if (warp == 0) {
-      BackwardProducer<Variant, Mods>{params, bindings, layout, thread}.run();
+      BackwardProducer<Variant, Mods>{params, bindings, layout, thread, extension}.run();
     } else if constexpr (Variant::kDeterministic) {
       const QueryTurns<Variant> turns{params, layout, thread % 32};
       if (warp == 1) turns.await();
@@ -74,6 +76,7 @@ __device__ __forceinline__ void hopper_backward(const BackwardParams& params,
     const u32 warpgroup = role - 1;
     BackwardConsumer<Variant, Mods, Gradient>{
         params,
+        extension,
         layout,
         warpgroup,
         {params, bindings, FragmentLane::of_thread(), warpgroup},

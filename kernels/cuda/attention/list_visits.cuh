@@ -15,30 +15,14 @@ struct ListVisit {
   bool last;  ///< of the list's visits to the tile
 };
 
-__device__ __forceinline__ i64 list_of(const SpanLists& lists, i32 batch, i32 head, i32 row) {
-  const i64 b = lists.batches == 1 ? 0 : batch;
-  const i64 h = lists.heads == 1 ? 0 : head;
-  return (b * lists.heads + h) * lists.q_blocks + row / lists.q_block_rows;
-}
-
 struct ListVisits {
   const SpanLists& lists;
   i64 list;
   i32 kv_begin;  ///< of the tile
   i32 kv_end;
 
-  /// The first span that ends behind the tile's first key, or the end of the list.
   __device__ __forceinline__ i64 first_span() const {
-    i64 low = lists.ranges[list].first, high = lists.ranges[list].last;
-    while (low < high) {
-      const i64 middle = low + (high - low) / 2;
-      if (lists.spans[middle].kv_end > kv_begin) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
+    return first_span_behind(lists, lists.ranges[list], kv_begin);
   }
 
   /// The visit number `round`.
@@ -60,15 +44,9 @@ struct ListVisits {
     return visit;
   }
 
-  /// 1 + the nearest key tile before this one that the list reaches into; 0 if none.
   template <int kKeyTile>
   __device__ __forceinline__ u32 turn() const {
-    const i64 at = first_span();
-    if (at != lists.ranges[list].last && lists.spans[at].kv_begin < kv_begin) {
-      return static_cast<u32>(kv_begin / kKeyTile);
-    }
-    if (at == lists.ranges[list].first) return 0;
-    return static_cast<u32>((lists.spans[at - 1].kv_end - 1) / kKeyTile + 1);
+    return turn_by_list<kKeyTile>(lists, lists.ranges[list], first_span(), kv_begin);
   }
 };
 

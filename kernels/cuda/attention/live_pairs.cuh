@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attention/backward_mods_contract.cuh"
+#include "attention/key_words.cuh"
 #include "tile/keep_words.cuh"
 
 namespace tilewright::cuda {
@@ -35,7 +36,27 @@ struct KeysOfThread {
 struct LiveBounds {
   i32 kv_begin;
   i32 kv_end;
-  bool by_mask;
+  bool asks_mask;
+
+  __device__ __forceinline__ bool has(i32 j) const {
+    return static_cast<u32>(j - kv_begin) < static_cast<u32>(kv_end - kv_begin);
+  }
+  __device__ __forceinline__ bool by_mask(i32) const { return asks_mask; }
+  /// 1 where the mask is not asked for a key although it is for others.
+  __device__ __forceinline__ u32 is_unmasked(i32) const { return 0; }
+};
+
+/// The same by words, a bit a key.
+struct LiveKeys {
+  static constexpr bool asks_mask = true;
+  const KeyWords& words;
+  i32 kv_begin;
+
+  __device__ __forceinline__ bool has(i32 j) const { return words.visits(j - kv_begin); }
+  __device__ __forceinline__ bool by_mask(i32 j) const { return is_unmasked(j) == 0; }
+  __device__ __forceinline__ u32 is_unmasked(i32 j) const {
+    return words.is_unmasked(j - kv_begin);
+  }
 };
 
 template <class Mods, class Gradient, int kColumns>
@@ -45,27 +66,27 @@ struct LivePairs {
 
   KeepWords<kColumns> keep[kRowsPerThread];
 
-  /// Of a tile whose first column, as the warpgroup sees it, is query q_begin.
+  /// Of a tile whose first column, as the warpgroup sees it, is query q_begin. Bounds: LiveBounds
+  /// or LiveKeys.
+  template <class Bounds>
   __device__ __forceinline__ void find(const typename Mods::Bindings& bindings,
                                        const KeysOfThread<Mods>& keys, FragmentLane lane,
-                                       i32 q_begin, LiveBounds bounds) {
+                                       i32 q_begin, const Bounds& bounds) {
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
       const i32 j = keys.first_key + 8 * slot;
       keep[slot] = {};
-      const bool exists =
-          static_cast<u32>(j - bounds.kv_begin) < static_cast<u32>(bounds.kv_end - bounds.kv_begin);
-      const i32 last = exists ? keys.q_rows - q_begin : 0;
+      const i32 last = bounds.has(j) ? keys.q_rows - q_begin : 0;
       if constexpr (Gradient::kQueryIntervals == 0) {
         keep[slot].add(lane, 0, last);
-      } else if (bounds.by_mask) {
+      } else if (bounds.by_mask(j)) {
         add_intervals(bindings, keys, lane, slot, {q_begin, last});
       } else {
         keep[slot].add(lane, 0, last);
       }
     }
     if constexpr (Mods::kHasMaskMod && Gradient::kQueryIntervals == 0) {
-      if (bounds.by_mask) keep_seen(bindings, keys, q_begin + lane.first_column);
+      if (bounds.asks_mask) keep_seen(bindings, keys, q_begin + lane.first_column, bounds);
     }
   }
 
@@ -92,8 +113,12 @@ struct LivePairs {
   }
 
   /// Drops what the mask of each row does not keep.
+  template <class Bounds>
   __device__ __forceinline__ void keep_seen(const typename Mods::Bindings& bindings,
-                                            const KeysOfThread<Mods>& keys, i32 first_row) {
+                                            const KeysOfThread<Mods>& keys, i32 first_row,
+                                            const Bounds& bounds) {
+    const u32 unmasked[kRowsPerThread] = {bounds.is_unmasked(keys.first_key),
+                                          bounds.is_unmasked(keys.first_key + 8)};
 #pragma unroll
     for (int order = 0; order < kColumns / 4; ++order) {
       const i32 i = first_row + order / 2 * 8 + order % 2;
@@ -102,7 +127,7 @@ struct LivePairs {
       seen_by(bindings, keys, row, i, seen);
 #pragma unroll
       for (int slot = 0; slot < kRowsPerThread; ++slot) {
-        keep[slot].word[0] &= ~((seen[slot] ^ 1u) << order);
+        keep[slot].word[0] &= ~(((seen[slot] | unmasked[slot]) ^ 1u) << order);
       }
     }
   }

@@ -29,6 +29,7 @@
 //            -inf, so P = 0. dQ's additions come in no fixed order but in deterministic variants.
 #pragma once
 
+#include "attention/item_keys.cuh"
 #include "attention/portable_backward_copies.cuh"
 #include "attention/portable_backward_search.cuh"
 #include "attention/portable_key_products.cuh"
@@ -82,6 +83,7 @@ struct PortableBackward {
     turn.flush();
     if (Variant::kDeterministic) ptx::sync_block();
     turn.pass();
+    keys.clear_from(layout.item().live_end - layout.item().kv_begin);
     keys.store();
   }
 
@@ -159,6 +161,7 @@ __device__ __forceinline__ void portable_backward(const PortableBackwardParams& 
   if (thread == 0) {
     layout.item() = decode_backward_item<Layout::kKeyTile>(
         params.schedule, params.extents, item_of_block<Variant::kDeterministic>(params.schedule));
+    layout.item().live_end = last_live_end(params.lengths, params.extents, layout.item());
     layout.search() = {0, 0, layout.item().stream_begin, 0, 0, -1, 0, 0};
   }
   ptx::sync_block();

@@ -25,7 +25,8 @@ struct PortableBackwardCopies {
     constexpr int kThreads = Layout::kThreads - kSearchThreads;
     const BackwardItem& item = layout.item();
     const u32 thread = ptx::thread_in_block() - kSearchThreads;
-    const Rows rows = {item.kv_batch, item.kv_head, item.kv_begin, item.kv_end - item.kv_begin};
+    // Keys behind the last one may be anything, and would be multiplied by zero.
+    const Rows rows = {item.kv_batch, item.kv_head, item.kv_begin, item.live_end - item.kv_begin};
     copy<typename Layout::KeyTile, kThreads>(
         thread, layout.key(), {params.key, params.key_strides, params.head_dim}, rows);
     copy<typename Layout::ValueTile, kThreads>(
@@ -61,9 +62,9 @@ struct PortableBackwardCopies {
 
   __device__ __forceinline__ Rows rows_of(const QueryVisit& visit) const {
     const i32 batch = quotient(visit.stream, params.extents.query_heads);
-    const i32 first = visit.tile * params.tile_rows;
+    const i32 first = params.cut.begin(visit.tile);
     return {batch, visit.stream - batch * params.extents.query_heads, first,
-            min(params.extents.query_rows - first, params.tile_rows)};
+            params.cut.end(visit.tile, params.extents.query_rows) - first};
   }
 
   template <class Tile, int kThreads>

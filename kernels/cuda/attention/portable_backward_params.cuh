@@ -11,13 +11,14 @@
 #pragma once
 
 #include "attention/backward_item.cuh"
+#include "attention/key_lengths.cuh"
 #include "attention/portable_params.cuh"
+#include "attention/query_cut.cuh"
 
 namespace tilewright::cuda {
 
-/// What belongs to a gradient that the variant does not compute is not read. Query tiles hold
-/// tile_rows rows: tile t those from t * tile_rows on. In the workspace every tile has room for
-/// kQueryTile rows. Order of sums: gradient_cells.cuh.
+/// What belongs to a gradient that the variant does not compute is not read. In the workspace every
+/// query tile has room for kQueryTile rows. Order of sums: gradient_cells.cuh.
 struct PortableBackwardParams {
   const void* query;       ///< [B, Hq, Q, E]
   const void* key;         ///< [Bkv, Hkv, KV, E]
@@ -38,11 +39,12 @@ struct PortableBackwardParams {
   TensorStrides d_out_strides;
   TensorStrides d_key_strides;
   TensorStrides d_value_strides;
-  SpanLists lists;  ///< tile_rows divides q_block_rows
+  SpanLists lists;
+  KeyLengths lengths;
   BackwardSchedule schedule;
   Extents extents;
   i32 q_tiles;
-  i32 tile_rows;  ///< at most kQueryTile
+  QueryCut cut;   ///< of the rows into tiles of at most kQueryTile
   i32 head_dim;   ///< E, at most kHeadTile
   i32 value_dim;  ///< Ev, at most kValueTile
   /// Nonzero where the gradient has column stride 1, its base is a multiple of 16 bytes, every
@@ -53,6 +55,6 @@ struct PortableBackwardParams {
   float scale_log2;  ///< scale * log2(e)
 };
 
-static_assert(sizeof(PortableBackwardParams) == 416);
+static_assert(sizeof(PortableBackwardParams) == 440);
 
 }  // namespace tilewright::cuda

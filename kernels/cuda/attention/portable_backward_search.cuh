@@ -68,7 +68,8 @@ struct PortableBackwardSearch {
   /// 32 groups, or the 32 tiles of one, or the next stream.
   __device__ __forceinline__ void step(VisitSearch& state) const {
     if (state.group < 0 && state.live_groups == 0) {
-      if (static_cast<i64>(state.next_block) * 1024 >= params.q_tiles) {
+      if (static_cast<i64>(state.next_block) * 1024 >= params.q_tiles ||
+          live_end(state.stream) <= item().kv_begin) {
         ++state.stream;
         state.next_block = 0;
         state.opened = 0;
@@ -102,13 +103,18 @@ struct PortableBackwardSearch {
   /// The tile that is visited `place`-th.
   __device__ __forceinline__ i32 tile_at(i32 place) const {
     if (Mods::kHasMaskMod || kOrdered || place >= params.q_tiles) return place;
-    const i32 start = item().kv_begin / params.tile_rows % params.q_tiles;
+    const i32 start = item().kv_begin / params.cut.tile_rows % params.q_tiles;
     return place < params.q_tiles - start ? place + start : place + start - params.q_tiles;
   }
 
+  /// Behind the rows of tiles [tile, tile + count), as far as they exist.
   __device__ __forceinline__ i32 end_of(i32 tile, i32 count) const {
-    const i64 end = static_cast<i64>(tile + count) * params.tile_rows;
-    return end < params.extents.query_rows ? static_cast<i32>(end) : params.extents.query_rows;
+    return params.cut.end(min(tile + count, params.q_tiles) - 1, params.extents.query_rows);
+  }
+
+  /// The end of the item's keys that a stream has.
+  __device__ __forceinline__ i32 live_end(i32 stream) const {
+    return params.lengths.keys(batch_of(stream), item().kv_end);
   }
 
   /// Of the tiles [place, place + count), as far as they exist; by the mask alone.
@@ -117,9 +123,9 @@ struct PortableBackwardSearch {
     if constexpr (Mods::kHasMaskMod) {
       if (params.lists.ranges != nullptr) return TileClass::kFull;
       const Head head = Mods::head(bindings, batch_of(stream), head_of(stream));
-      const i32 begin = place * params.tile_rows, end = end_of(place, count);
+      const i32 begin = params.cut.begin(place), end = end_of(place, count);
       return Mods::classify(bindings, head, Mods::band(bindings, head, begin, end),
-                            {begin, end, item().kv_begin, item().kv_end});
+                            {begin, end, item().kv_begin, live_end(stream)});
     } else {
       return TileClass::kFull;
     }
@@ -127,7 +133,7 @@ struct PortableBackwardSearch {
 
   /// Visits of the keys [first, last) of the item by rows of which some are cut off, or none.
   __device__ __forceinline__ u32 flags_of(i32 tile, i32 first, i32 last, bool by_mask) const {
-    const i32 begin = tile * params.tile_rows;
+    const i32 begin = params.cut.begin(tile);
     const bool whole =
         first == 0 && last == kKeyTile && end_of(tile, 1) - begin == Layout::kQueryTile;
     return QueryVisit::keys(first, last) | (by_mask ? QueryVisit::kByMask : 0) |
@@ -139,7 +145,7 @@ struct PortableBackwardSearch {
     if (found == TileClass::kEmpty) return {false, {}};
     const i32 tile = tile_at(place);
     const u32 flags =
-        flags_of(tile, 0, item().kv_end - item().kv_begin, found == TileClass::kPartial);
+        flags_of(tile, 0, live_end(state.stream) - item().kv_begin, found == TileClass::kPartial);
     return {true,
             {tile, index_of(state.stream), flags | QueryVisit::kWaits | QueryVisit::kPasses,
              turn_of(state.stream, tile)}};
@@ -156,7 +162,7 @@ struct PortableBackwardSearch {
       return static_cast<u32>(item().kv_begin / kKeyTile);
     } else {
       const Head head = Mods::head(bindings, batch_of(stream), head_of(stream));
-      return turn_by_mask<kKeyTile, Mods>(bindings, head, tile * params.tile_rows, end_of(tile, 1),
+      return turn_by_mask<kKeyTile, Mods>(bindings, head, params.cut.begin(tile), end_of(tile, 1),
                                           item().kv_begin);
     }
   }
@@ -166,8 +172,8 @@ struct PortableBackwardSearch {
     const i32 tile = tile_at(place);
     const ListVisits visits = {params.lists,
                                list_of(params.lists, batch_of(state.stream), head_of(state.stream),
-                                       tile * params.tile_rows),
-                               item().kv_begin, item().kv_end};
+                                       params.cut.begin(tile)),
+                               item().kv_begin, live_end(state.stream)};
     const ListVisit found = visits.find(state.round);
     if (!found.exists) return {false, {}};
     u32 flags = flags_of(tile, found.kv_begin - item().kv_begin, found.kv_end - item().kv_begin,

@@ -41,12 +41,13 @@ struct PortableGradientFinish {
     const u32 lane = ptx::thread_in_block() % 32;
     const i32 stream = block / params.tiles;
     const i32 batch = stream / params.heads;
-    const i32 first_row = (block - stream * params.tiles) * params.tile_rows;
+    const i32 tile = block - stream * params.tiles;
+    const i32 first_row = params.cut.begin(tile);
     const i32 in_tile = row_group * 16 + static_cast<i32>(lane / 4);
     const i64 head = batch * params.batch_stride +
                      (stream - batch * params.heads) * params.head_stride +
                      first_column * params.column_stride;
-    const i32 end_row = min(first_row + params.tile_rows, params.rows);
+    const i32 end_row = params.cut.end(tile, params.rows);
     const i32 columns = min(params.dim - first_column, kColumns);
     const Sums sums = sum_of_parts(block, row_group, first_column, lane);
     if (params.kind == kKindOf<Element>) {

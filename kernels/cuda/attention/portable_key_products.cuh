@@ -76,6 +76,17 @@ struct PortableKeyProducts {
     }
   }
 
+  /// Zeros for keys of the tile from `live_keys` on: what a dead key meets may be NaN.
+  __device__ __forceinline__ void clear_from(i32 live_keys) {
+    if (live_keys >= Layout::kKeyTile) return;
+#pragma unroll
+    for (int s = 0; s < kStrips; ++s) {
+      const i32 first_key = warp.first_key() + 16 * s + static_cast<i32>(warp.lane / 4);
+      d_key[s].clear_rows_from(live_keys - first_key);
+      d_value[s].clear_rows_from(live_keys - first_key);
+    }
+  }
+
   __device__ __forceinline__ void store() const {
     const PortableGradientStore<Variant> to = {params, layout.item(), warp.first_key(),
                                                warp.column_warp, warp.lane};

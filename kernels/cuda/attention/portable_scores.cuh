@@ -55,12 +55,19 @@ struct PortableScores {
   }
 
   __device__ __forceinline__ void start_visit(const QueryVisit& visit) {
-    const i32 end = min(params.extents.query_rows, (visit.tile + 1) * params.tile_rows);
+    const i32 end = params.cut.end(visit.tile, params.extents.query_rows);
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) {
-      if (visit.has(QueryVisit::kNewStream)) strips.of[s].start_stream(layout.item(), visit.stream);
+      if (visit.has(QueryVisit::kNewStream)) {
+        strips.of[s].start_stream(visit.stream, live_end(visit.stream));
+      }
       strips.of[s].keys.q_rows = end;
     }
+  }
+
+  /// The end of the item's keys that a stream has.
+  __device__ __forceinline__ i32 live_end(i32 stream) const {
+    return params.lengths.keys(stream / params.extents.query_heads, layout.item().kv_end);
   }
 
   /// score := P^T and d_probability := dS^T of the chunk from `first_query` on.
@@ -78,7 +85,7 @@ struct PortableScores {
  private:
   __device__ __forceinline__ VisitSite site(const QueryVisit& visit, i32 first_query) const {
     const i32 kv_begin = layout.item().kv_begin;
-    return {visit.tile * params.tile_rows + first_query,
+    return {params.cut.begin(visit.tile) + first_query,
             kv_begin + visit.kv_first(),
             kv_begin + visit.kv_last(),
             visit.flags,

@@ -40,17 +40,17 @@ struct QueryWalk {
   u32 partial_tiles = 0;
   u32 lane_turn = 0;  ///< of this lane's tile of the group
 
-  __device__ __forceinline__ QueryWalk(const typename Mods::Bindings& bound, i32 queries, i32 keys)
-      : bindings(bound),
-        q_rows(queries),
-        kv_rows(keys),
-        tiles((queries + kQueryTile - 1) / kQueryTile) {}
+  __device__ __forceinline__ QueryWalk(const typename Mods::Bindings& bound, i32 queries)
+      : bindings(bound), q_rows(queries), tiles((queries + kQueryTile - 1) / kQueryTile) {}
 
-  __device__ __forceinline__ void start(const BackwardItem& item, i32 batch, i32 query_head) {
+  /// @param keys  that the stream has, more than lie before the item's
+  __device__ __forceinline__ void start(const BackwardItem& item, i32 batch, i32 query_head,
+                                        i32 keys) {
     head = Mods::head(bindings, batch, query_head);
+    kv_rows = keys;
     kv_begin = item.kv_begin;
-    kv_end = item.kv_end;
-    keys_cut = item.kv_end - item.kv_begin < kKeyTile;
+    kv_end = min(item.kv_end, keys);
+    keys_cut = kv_end - kv_begin < kKeyTile;
     next_block = 0;
     live_groups = live_tiles = 0;
   }

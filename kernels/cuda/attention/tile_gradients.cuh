@@ -36,10 +36,10 @@ struct TileGradients {
     keys.q_rows = params.extents.query_rows;
   }
 
-  /// Before the first tile of a stream.
-  __device__ __forceinline__ void start_stream(const BackwardItem& item, i32 stream) {
+  /// Before the first tile of a stream, which has keys of the item up to kv_end.
+  __device__ __forceinline__ void start_stream(i32 stream, i32 kv_end) {
     const i32 batch = stream / params.extents.query_heads;
-    keys.load(bindings, batch, stream - batch * params.extents.query_heads, item.kv_end);
+    keys.load(bindings, batch, stream - batch * params.extents.query_heads, kv_end);
   }
 
   /// score := P^T. Not for variants that need the score.

@@ -86,6 +86,13 @@ __device__ __forceinline__ bool any(bool predicate) {
   return result != 0;
 }
 
+/// The bits that any lane has. PTX ISA: "redux.sync".
+__device__ __forceinline__ u32 any_bits(u32 bits) {
+  u32 result;
+  asm volatile("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(result) : "r"(bits));
+  return result;
+}
+
 /// The lanes that hold the same value, this one among them. PTX ISA: "match.sync".
 __device__ __forceinline__ u32 lanes_with(u32 value) {
   u32 lanes;

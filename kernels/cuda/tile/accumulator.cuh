@@ -55,6 +55,12 @@ struct Accumulator {
     for (int e = 0; e < kElements; ++e) value[e] = 0.0f;
   }
 
+  /// Zeros in the thread's rows that lie `rows` or more below its first one.
+  __device__ __forceinline__ void clear_rows_from(i32 rows) {
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) value[e] = 8 * row_slot(e) < rows ? value[e] : 0.0f;
+  }
+
   /// Keeps the compiler from moving uses of the values across this point while matrix instructions
   /// run.
   __device__ __forceinline__ void pin() {

@@ -32,7 +32,7 @@ std::int64_t own_columns(std::int64_t columns) noexcept {
   return chunks_of(columns) == 1 ? columns : (chunks_of(columns) + 1) / 2 * kBackwardChunk;
 }
 
-BackwardRow backward_row(const BackwardShape& shape) {
+BackwardRow backward_row(const BackwardShape& shape, const RowQuestion& question) {
   BackwardRow row;
   row.query_tile = shape.query_tile;
   row.splits_keys = shape.splits_keys;
@@ -40,6 +40,10 @@ BackwardRow backward_row(const BackwardShape& shape) {
   row.max_head_dim = shape.max_head_dim;
   row.name = fmt::format("hopper_backward_{}{}_s{}{}", shape.splits_keys ? "m" : "c",
                          shape.query_tile, row.query_stages, row.grad_stages);
+  if (question.block_lists) row.name += "_lists";
+  if (question.device_lengths) row.name += "_lengths";
+  row.walks_lists = question.block_lists;
+  row.reads_lengths = question.device_lengths;
   return row;
 }
 
@@ -56,7 +60,6 @@ std::string backward_rejection(const RowQuestion& question) {
   if (problem.kv_layout != KvLayout::kDense) return "keys and values must be dense";
   if (question.any_layout)
     return "the copy engine needs 16-byte aligned bases and strides and innermost stride 1";
-  if (question.block_lists) return "walks no block lists";
   if (problem.head_dim % 8 != 0 || problem.value_dim % 8 != 0)
     return "head dims must be multiples of 8";
   return {};
@@ -98,7 +101,7 @@ std::vector<BackwardCandidate> backward_candidates(const RowQuestion& question) 
   std::vector<BackwardCandidate> all;
   const std::string family = backward_rejection(question);
   for (const BackwardShape& shape : kBackwardShapes)
-    all.push_back({.row = backward_row(shape),
+    all.push_back({.row = backward_row(shape, question),
                    .rejection = family.empty() ? dims_rejection(shape, question.problem) : family});
   for (BackwardCandidate& candidate : portable_backward_candidates(question))
     all.push_back(std::move(candidate));
@@ -110,7 +113,7 @@ std::vector<BackwardCandidate> backward_candidates(const RowQuestion& question) 
 std::int64_t backward_shared_bytes(const BackwardRow& row, const Problem& problem) {
   if (row.family == Family::kPortable) return portable_backward_shared_bytes(row, problem);
   constexpr std::int64_t kItemSlots = 2, kItemBytes = 32, kNoteBytes = 16;
-  constexpr std::int64_t kBarrierBytes = 8, kTurnBarriers = 48;
+  constexpr std::int64_t kBarrierBytes = 8, kTurnBarriers = 48, kTileKeysBytes = 48;
   const std::int64_t sides = row.splits_keys ? 4 : 2;
   const std::int64_t tiles =
       backward_tile_bytes(row.key_tile, problem.head_dim) +
@@ -120,9 +123,11 @@ std::int64_t backward_shared_bytes(const BackwardRow& row, const Problem& proble
   const std::int64_t scores =
       sides * (row.splits_keys ? 1 : 2) * backward_tile_bytes(row.key_tile, row.query_tile);
   const std::int64_t stages = row.query_stages + row.grad_stages;
+  const bool sees_words = row.walks_lists || row.reads_lengths;
   const std::int64_t barriers = 2 * (2 + stages + kItemSlots) + sides + kTurnBarriers;
   return tiles + scores + stages * row.query_tile * 4 + kItemSlots * kItemBytes +
-         4 * row.query_stages * kNoteBytes + barriers * kBarrierBytes;
+         4 * row.query_stages * kNoteBytes + barriers * kBarrierBytes +
+         (sees_words ? row.query_stages * kTileKeysBytes : 0);
 }
 
 }  // namespace tilewright::cuda

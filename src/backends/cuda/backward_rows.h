@@ -23,6 +23,8 @@ struct BackwardRow {
   int grad_stages = 2;
   std::int64_t max_head_dim = 128;
   std::int64_t block_shared_bytes = 0;  ///< what the device gives a block
+  bool walks_lists = false;             ///< span lists say which pairs are visited
+  bool reads_lengths = false;  ///< hopper: key lengths on the device; portable rows always may
 
   // The portable family: the members of a variant in attention/portable_backward_layout.cuh.
   int key_warps = 0;
@@ -32,7 +34,6 @@ struct BackwardRow {
   int sum_strips = 0;
   int dim_unit = 8;          ///< E and Ev are rounded up to it
   int copy_bytes = 16;       ///< 16 needs aligned rows; smaller ones take any strides
-  bool walks_lists = false;  ///< span lists say which pairs are visited
 
   /// Columns of the portable family's tiles of a head dim or value dim.
   std::int64_t tile_columns(std::int64_t dim) const noexcept;

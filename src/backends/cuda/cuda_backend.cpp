@@ -144,6 +144,7 @@ class CudaBackend final : public backends::Backend {
       const BackwardRow backward_row = backward_row_of(request);
       BackwardSource text = emit_backward(request, backward_row);
       if (backward_row.walks_lists) text.text += list_kernels_text(text.kernel_name);
+      if (backward_row.reads_lengths) text.text += length_maps_kernel_text(text.kernel_name);
       return source_of(request, std::move(text));
     }
     const KernelRow row = row_of(request);
@@ -152,7 +153,7 @@ class CudaBackend final : public backends::Backend {
       source.text += merge_kernel_text(source.kernel_name, request.problem.out_dtype);
     if (row.walks_lists) source.text += list_kernels_text(source.kernel_name);
     if (makes_maps(request, row)) source.text += map_kernel_text(source.kernel_name);
-    if (row.reads_lengths) source.text += value_maps_kernel_text(source.kernel_name);
+    if (row.reads_lengths) source.text += length_maps_kernel_text(source.kernel_name);
     return source_of(request, std::move(source));
   }
 
@@ -217,13 +218,15 @@ class CudaBackend final : public backends::Backend {
 
   BackwardRow backward_row_of(const backends::EmitRequest& request) const {
     const DeviceFacts device = runtime_->facts(request.problem.device.ordinal);
-    for (const unsigned demands : {0U, 1U, 2U, 3U})
-      for (BackwardCandidate& candidate : backward_candidates({.program = request.program,
-                                                               .facts = request.facts,
-                                                               .problem = request.problem,
-                                                               .device = device,
-                                                               .any_layout = (demands & 1) != 0,
-                                                               .block_lists = (demands & 2) != 0}))
+    for (const unsigned demands : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U})
+      for (BackwardCandidate& candidate :
+           backward_candidates({.program = request.program,
+                                .facts = request.facts,
+                                .problem = request.problem,
+                                .device = device,
+                                .any_layout = (demands & 1) != 0,
+                                .block_lists = (demands & 2) != 0,
+                                .device_lengths = (demands & 4) != 0}))
         if (candidate.row.name == request.plan.kernel) return std::move(candidate.row);
     TILEWRIGHT_CHECK(!"the planned kernel is a backward row of this device");
     return {};

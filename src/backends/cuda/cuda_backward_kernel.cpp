@@ -7,6 +7,7 @@
 #include "backends/cuda/emit/backward_text.h"
 #include "backends/cuda/emit/capture_text.h"
 #include "backends/cuda/launch/hopper_launch.h"
+#include "backends/cuda/launch/length_launch.h"
 #include "backends/cuda/launch/portable_backward_launch.h"
 #include "backends/cuda/launch/pyramid_launch.h"
 #include "base/check.h"
@@ -19,6 +20,12 @@ namespace {
 constexpr int kSharedBytesAttribute = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 constexpr unsigned kPrepareThreads = 128;
 constexpr unsigned kFinishThreads = 256;
+constexpr unsigned kMapThreads = 32;
+
+/// Rows of a block of lists that a query tile must not leave; 0 where there is none or one.
+std::int64_t block_rows(const params::SpanLists& lists) noexcept {
+  return lists.q_blocks > 1 ? lists.q_block_rows : 0;
+}
 
 struct Blocks {
   std::int64_t count;
@@ -87,6 +94,7 @@ void CudaBackwardKernel::load(const backends::Binary& binary) {
   if (!parts_.pyramids.empty()) pyramid_ = function(pyramid_kernel_name(""));
   if (parts_.row.walks_lists)
     list_functions_ = find_list_functions(driver, module_, parts_.kernel_name);
+  if (parts_.row.reads_lengths) key_maps_ = function(length_maps_kernel_name(""));
   driver.check(
       driver.function_set(main_, kSharedBytesAttribute, static_cast<int>(parts_.shared_bytes)),
       "cuFuncSetAttribute", parts_.kernel_name);
@@ -141,6 +149,7 @@ void CudaBackwardKernel::enqueue(const backends::BackwardLaunch& launch,
                                  .outputs = outputs,
                                  .map = launch.map,
                                  .lists = launch.lists,
+                                 .kv_lengths = launch.kv_lengths,
                                  .host = launch.host,
                                  .stream = launch.stream};
   const KernelRow no_row;
@@ -152,14 +161,15 @@ void CudaBackwardKernel::enqueue(const backends::BackwardLaunch& launch,
                      .ordered = parts_.ordered,
                      .error = faults_ ? faults_->address() : 0,
                      .counters = 0,
-                     .lists = spans_of(forward_site)},
+                     .lists = spans_of(forward_site),
+                     .lengths = key_lengths(forward_site)},
             .cut = cut_of(parts_.row, launch.problem, parts_.ordered, gpu_->facts().multiprocessors,
-                          launch.program.has_mask_mod() || parts_.row.walks_lists),
+                          launch.program.has_mask_mod() || parts_.row.walks_lists ||
+                              launch.kv_lengths != nullptr),
             .space = {},
             .stream = forward_site.stream(),
             .pyramids = {}};
-  if (call.site.lists.q_block_rows != 0)
-    keep_in_blocks(call.cut, launch.problem, call.site.lists.q_block_rows);
+  keep_in_blocks(call.cut, launch.problem, block_rows(call.site.lists));
   call.space = backward_space(call.site, call.cut);
   if (const std::size_t bytes = call.space.bytes(); bytes != 0)
     call.space.place(workspace.take(bytes));
@@ -177,11 +187,7 @@ void CudaBackwardKernel::enqueue(const backends::BackwardLaunch& launch,
 params::SpanLists CudaBackwardKernel::spans_of(const LaunchSite& site) const {
   const Problem& problem = site.launch.problem;
   if (!parts_.row.walks_lists || streams_of(problem) * problem.q_len == 0) return {};
-  params::SpanLists lists = place_spans(site, list_functions_);
-  // Tiles lie in one block of rows: of a single block they need not divide the rows.
-  const std::int32_t tile = parts_.row.query_tile;
-  if (lists.q_blocks == 1) lists.q_block_rows = (lists.q_block_rows + tile - 1) / tile * tile;
-  return lists;
+  return place_spans(site, list_functions_);
 }
 
 void CudaBackwardKernel::enqueue_main(const Call& call) const {
@@ -206,10 +212,26 @@ void CudaBackwardKernel::enqueue_main(const Call& call) const {
     fill_portable_backward(call.site, call.cut, call.space, params);
     return enqueue(params);
   }
-  params::HopperBackward params{};
-  fill_backward(call.site, call.cut, call.space, params);
+  params::ExtendedHopperBackward params{};
+  fill_backward(call.site, call.cut, call.space, params.backward);
+  extend_backward(call.site, call.cut, call.space, params);
+  if (parts_.row.reads_lengths) enqueue_key_maps(call, params);
   blocks.count = std::min<std::int64_t>(call.cut.items, gpu_->facts().multiprocessors);
   enqueue(params);
+}
+
+void CudaBackwardKernel::enqueue_key_maps(const Call& call,
+                                          const params::ExtendedHopperBackward& params) const {
+  const Problem& problem = call.site.launch.problem;
+  params::LengthMaps maps{
+      .all = params.backward.key,
+      .maps = params.keys,
+      .lengths = params.lengths,
+      .kv_rows = params.backward.extents.kv_rows,
+      .sharing = static_cast<std::int32_t>(problem.kv_batch == 1 ? problem.batch : 1)};
+  void* arguments[] = {&maps};
+  call.enqueue(key_maps_, {.count = problem.kv_batch, .threads = kMapThreads}, arguments,
+               "the tensor maps of a call with key lengths");
 }
 
 std::vector<std::byte> CudaBackwardKernel::block_of(const Call& call) const {
@@ -228,7 +250,7 @@ void CudaBackwardKernel::enqueue_captures(const Call& call, Workspace& workspace
   const backends::BackwardLaunch& launch = call.site.launch;
   if (launch.outputs.captures.empty()) return;
   const CaptureCut cut = capture_cut(parts_.capturing, launch.program, launch.problem,
-                                     gpu_->facts().multiprocessors, call.site.lists.q_block_rows);
+                                     gpu_->facts().multiprocessors, block_rows(call.site.lists));
   const DeviceAddress sums = cut.bytes != 0 ? workspace.take(cut.bytes) : 0;
   if (sums != 0) enqueue_capture_sums(call, cut, sums);
   // The call's names: programs that differ in names alone share this kernel.

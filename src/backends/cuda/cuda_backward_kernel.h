@@ -46,6 +46,7 @@ class CudaBackwardKernel final : public ReportingKernel {
   void enqueue(const backends::BackwardLaunch& launch, class Workspace& workspace) const;
   params::SpanLists spans_of(const LaunchSite& site) const;
   void enqueue_main(const Call& call) const;
+  void enqueue_key_maps(const Call& call, const params::ExtendedHopperBackward& params) const;
   std::vector<std::byte> block_of(const Call& call) const;
   void enqueue_capture_sums(const Call& call, const CaptureCut& cut, DeviceAddress sums) const;
   void enqueue_captures(const Call& call, Workspace& workspace) const;
@@ -61,6 +62,7 @@ class CudaBackwardKernel final : public ReportingKernel {
   FunctionHandle capture_gradients_ = nullptr;  ///< null where no load has a derivative
   FunctionHandle finish_capture_ = nullptr;
   FunctionHandle pyramid_ = nullptr;     ///< null where no table decides tiles
+  FunctionHandle key_maps_ = nullptr;    ///< of a row that reads lengths
   ListFunctions list_functions_;         ///< of a row that walks lists
   std::unique_ptr<FaultRecord> faults_;  ///< in checked mode
 };

@@ -81,7 +81,7 @@ void CudaKernel::load_companions() {
   if (parts_.row.splits_keys) find(merge_function_, merge_kernel_name(parts_.kernel_name));
   if (parts_.makes_maps) find(map_function_, map_kernel_name(parts_.kernel_name));
   if (parts_.row.reads_lengths)
-    find(value_maps_function_, value_maps_kernel_name(parts_.kernel_name));
+    find(value_maps_function_, length_maps_kernel_name(parts_.kernel_name));
   if (parts_.row.walks_lists)
     list_functions_ = find_list_functions(driver, module_, parts_.kernel_name);
 }

@@ -86,10 +86,12 @@ std::string variant(const backends::EmitRequest& request, const BackwardRow& row
       "  static constexpr int kQueryStages = {};\n"
       "  static constexpr int kGradStages = {};\n"
       "  static constexpr bool kDeterministic = {};\n"
+      "  static constexpr bool kWalksLists = {};\n"
+      "  static constexpr bool kReadsLengths = {};\n"
       "}};\n",
       backward_element(request.problem), request.problem.head_dim, request.problem.value_dim,
       row.query_tile, boolean(row.splits_keys), row.query_stages, row.grad_stages,
-      boolean(request.variant.ordered));
+      boolean(request.variant.ordered), boolean(row.walks_lists), boolean(row.reads_lengths));
 }
 
 /// Fragments of one gradient as gradient_finish.cuh sees them.
@@ -146,6 +148,7 @@ std::string portable_finish_kernels(const std::string& name, const Problem& prob
 
 std::string main_kernels(const std::string& name, const BackwardRow& row) {
   const bool is_hopper = row.family == Family::kHopper;
+  const bool is_extended = is_hopper && (row.walks_lists || row.reads_lengths);
   return fmt::format(
       "extern \"C\" __global__ void __launch_bounds__(128) {0}{1}(\n"
       "    const __grid_constant__ tilewright::cuda::BackwardPrepareParams params) {{\n"
@@ -158,10 +161,14 @@ std::string main_kernels(const std::string& name, const BackwardRow& row) {
       "    const __grid_constant__ tilewright::cuda::{3} params,\n"
       "    const __grid_constant__ tilewright::cuda::EmittedMods::Bindings bindings) {{\n"
       "  tilewright::cuda::{4}<tilewright::cuda::EmittedVariant, tilewright::cuda::EmittedMods,\n"
-      "                        tilewright::cuda::EmittedGradient>(params, bindings);\n"
+      "                        tilewright::cuda::EmittedGradient>({5}bindings{6});\n"
       "}}\n",
-      name, kPrepareSuffix, row.threads, is_hopper ? "BackwardParams" : "PortableBackwardParams",
-      is_hopper ? "hopper_backward" : "portable_backward");
+      name, kPrepareSuffix, row.threads,
+      is_extended ? "ExtendedBackwardParams"
+      : is_hopper ? "BackwardParams"
+                  : "PortableBackwardParams",
+      is_hopper ? "hopper_backward" : "portable_backward",
+      is_extended ? "params.backward, " : "params, ", is_extended ? ", &params.extension" : "");
 }
 
 /// The ends of the Hopper family's gradients: variants inside the namespace, kernels outside.

@@ -78,8 +78,8 @@ params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardC
   params.d_out_kind = kind_of(inputs.d_out);
   params.out_in_vectors = lies_in_vectors(inputs.out, problem.query_dtype) ? 1 : 0;
   params.d_out_in_vectors = lies_in_vectors(inputs.d_out, problem.query_dtype) ? 1 : 0;
-  params.tile_rows = static_cast<std::int32_t>(cut.tile_rows);
   params.value_dim = static_cast<std::int32_t>(problem.value_dim);
+  params.cut = cut.rows;
   if (!inputs.d_lse) return params;
   params.d_lse = address_of(*inputs.d_lse);
   params.d_lse_strides = operand_strides(*inputs.d_lse);
@@ -87,12 +87,17 @@ params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardC
   return params;
 }
 
+bool is_uneven(const BackwardSite& site) {
+  return site.row.walks_lists || site.launch.kv_lengths != nullptr ||
+         site.launch.program.has_mask_mod();
+}
+
 SectionQuestion section_question(const BackwardSite& site, const BackwardCut& cut) {
   SectionQuestion question{.q_tiles = cut.kv_tiles * cut.parts,
                            .group_heads = 1,
                            .heads = key_heads_of(site.launch.problem),
                            .multiprocessors = site.gpu.facts().multiprocessors,
-                           .uneven = site.row.walks_lists || site.launch.program.has_mask_mod()};
+                           .uneven = is_uneven(site)};
   if (site.ordered && !question.uneven) {
     // Key tiles of one head that run at the same time trail one another: more heads at once, fewer
     // tiles of each.
@@ -140,6 +145,14 @@ void fill_backward(const BackwardSite& site, const BackwardCut& cut, const Backw
   params.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
 }
 
+void extend_backward(const BackwardSite& site, const BackwardCut& cut, const BackwardSpace& space,
+                     params::ExtendedHopperBackward& params) {
+  params.lists = site.lists;
+  params.lengths = site.lengths;
+  params.keys = space.key_maps.address;
+  params.cut = cut.rows;
+}
+
 namespace {
 
 Finish finish_of(const TensorView& gradient, DeviceAddress sums, const Problem& problem) {
@@ -165,7 +178,7 @@ Finish finish_parts(const TensorView& gradient, const BackwardSpace::Part& sums,
   finish.blocks = key_heads_of(problem) * cut.kv_tiles;
   finish.params.tiles = static_cast<std::int32_t>(cut.kv_tiles);
   finish.params.parts = static_cast<std::int32_t>(cut.parts);
-  finish.params.tile_rows = site.row.key_tile;
+  finish.params.cut = query_cut(site.row.key_tile, 0);
   finish.params.part_floats = finish.blocks * site.row.key_sum_floats(gradient.shape[3]);
   return finish;
 }
@@ -179,7 +192,7 @@ Finish finish_query(const BackwardSite& site, const BackwardCut& cut, const Back
   finish.blocks = streams_of(problem) * cut.q_tiles;
   finish.params.tiles = static_cast<std::int32_t>(cut.q_tiles);
   finish.params.factor = static_cast<float>(problem.scale_or_default());
-  finish.params.tile_rows = static_cast<std::int32_t>(cut.tile_rows);
+  finish.params.cut = cut.rows;
   return finish;
 }
 

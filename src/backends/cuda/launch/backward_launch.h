@@ -11,6 +11,8 @@ std::string backward_layout_rejection(const BackwardInputs& inputs);
 
 /// Strides of a [B, H, rows, columns] or [B, H, rows] tensor, 0 along what is never stepped.
 params::TensorStrides operand_strides(const TensorView& tensor) noexcept;
+/// Whether items differ in length, since a mask, lists or lengths skip tiles.
+bool is_uneven(const BackwardSite& site);
 params::BackwardSchedule backward_schedule(const BackwardSite& site, const BackwardCut& cut);
 
 params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardCut& cut,
@@ -18,6 +20,10 @@ params::BackwardPrepare prepare_params(const BackwardSite& site, const BackwardC
 /// Fills the parameters of the Hopper family, tensor maps included.
 void fill_backward(const BackwardSite& site, const BackwardCut& cut, const BackwardSpace& space,
                    params::HopperBackward& params);
+
+/// Fills what a row needs beside that which walks lists or reads lengths.
+void extend_backward(const BackwardSite& site, const BackwardCut& cut, const BackwardSpace& space,
+                     params::ExtendedHopperBackward& params);
 
 /// The end of one gradient, and the blocks that make it.
 struct Finish {

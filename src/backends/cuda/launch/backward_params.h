@@ -12,6 +12,13 @@ namespace tilewright::cuda::params {
 /// FloatKind: the values of DType.
 using FloatKind = std::int32_t;
 
+/// QueryCut of attention/query_cut.cuh.
+struct QueryCut {
+  std::int32_t tile_rows = 0;
+  std::int32_t block_tiles = 1;
+  std::int32_t block_rows = 0;
+};
+
 struct BackwardPrepare {
   DeviceAddress out = 0;
   DeviceAddress d_out = 0;
@@ -32,12 +39,12 @@ struct BackwardPrepare {
   FloatKind d_lse_kind = 0;
   std::int32_t out_in_vectors = 0;
   std::int32_t d_out_in_vectors = 0;
-  std::int32_t tile_rows = 0;
   std::int32_t value_dim = 0;
+  QueryCut cut;
 };
 static_assert(offsetof(BackwardPrepare, out_strides) == 72);
 static_assert(offsetof(BackwardPrepare, query_heads) == 200);
-static_assert(sizeof(BackwardPrepare) == 248);
+static_assert(sizeof(BackwardPrepare) == 256);
 
 struct GradientStrides {
   std::int64_t batch = 0;
@@ -79,6 +86,19 @@ static_assert(offsetof(HopperBackward, extents) == 664);
 static_assert(offsetof(HopperBackward, scale_log2) == 696);
 static_assert(sizeof(HopperBackward) == 704);
 
+/// ExtendedBackwardParams of attention/backward_extension.cuh.
+struct ExtendedHopperBackward {
+  HopperBackward backward;
+  SpanLists lists;
+  KeyLengths lengths;
+  DeviceAddress keys = 0;
+  QueryCut cut;
+  std::int32_t reserved = 0;
+};
+static_assert(offsetof(ExtendedHopperBackward, lists) == 704);
+static_assert(offsetof(ExtendedHopperBackward, keys) == 752);
+static_assert(sizeof(ExtendedHopperBackward) == 832);
+
 struct PortableBackward {
   DeviceAddress query = 0;
   DeviceAddress key = 0;
@@ -96,10 +116,11 @@ struct PortableBackward {
   TensorStrides query_strides, key_strides, value_strides;
   TensorStrides d_out_strides, d_key_strides, d_value_strides;
   SpanLists lists;
+  KeyLengths lengths;
   BackwardSchedule schedule;
   Extents extents;
   std::int32_t q_tiles = 0;
-  std::int32_t tile_rows = 0;
+  QueryCut cut;
   std::int32_t head_dim = 0;
   std::int32_t value_dim = 0;
   std::int32_t d_key_in_vectors = 0;
@@ -109,8 +130,8 @@ struct PortableBackward {
 };
 static_assert(offsetof(PortableBackward, query_strides) == 104);
 static_assert(offsetof(PortableBackward, lists) == 296);
-static_assert(offsetof(PortableBackward, extents) == 360);
-static_assert(sizeof(PortableBackward) == 416);
+static_assert(offsetof(PortableBackward, extents) == 376);
+static_assert(sizeof(PortableBackward) == 440);
 
 struct GradientFinish {
   DeviceAddress sums = 0;
@@ -127,11 +148,10 @@ struct GradientFinish {
   float factor = 1;
   FloatKind kind = 0;
   std::int32_t in_vectors = 0;
-  std::int32_t tile_rows = 0;
   std::int32_t dim = 0;
-  std::int32_t reserved = 0;
+  QueryCut cut;
 };
 static_assert(offsetof(GradientFinish, heads) == 56);
-static_assert(sizeof(GradientFinish) == 96);
+static_assert(sizeof(GradientFinish) == 104);
 
 }  // namespace tilewright::cuda::params

@@ -43,7 +43,8 @@ bool may_have_empty_rows(const Program& program) noexcept {
 bool copies_d_out(const BackwardSite& site) {
   const TensorView& d_out = site.launch.inputs.d_out;
   const DType element = site.launch.problem.query_dtype;
-  if (site.row.walks_lists || may_have_empty_rows(site.launch.program) || d_out.dtype != element)
+  if (site.row.walks_lists || site.launch.kv_lengths != nullptr || d_out.dtype != element ||
+      may_have_empty_rows(site.launch.program))
     return true;
   if (site.row.family == Family::kPortable) return !allows_copies(d_out, site.row.copy_bytes);
   return !lies_in_vectors(d_out, element) || !tensor_map_rejection(d_out, "d_out").empty();
@@ -107,6 +108,10 @@ std::int64_t quickest_parts(std::int64_t tiles, std::int64_t sharing, int multip
   return best;
 }
 
+std::size_t key_map_bytes(const Problem& problem) {
+  return size_of(problem.kv_batch) * sizeof(TensorMap);
+}
+
 std::size_t copy_bytes(const Problem& problem) {
   const auto element = static_cast<std::int64_t>(size_bytes(problem.query_dtype));
   return size_of(element * streams_of(problem) * problem.q_len * padded_value_columns(problem));
@@ -124,24 +129,38 @@ params::TensorStrides d_out_copy_strides(const Problem& problem) noexcept {
 
 std::size_t BackwardSpace::bytes() const noexcept {
   std::size_t all = 0;
-  for (const Part* part :
-       {&minus_lse, &delta, &d_query_sums, &turns, &d_out_copy, &d_key_sums, &d_value_sums})
+  for (const Part* part : {&minus_lse, &delta, &d_query_sums, &turns, &d_out_copy, &d_key_sums,
+                           &d_value_sums, &key_maps})
     all += aligned(part->bytes);
   return all;
 }
 
 void BackwardSpace::place(DeviceAddress at) noexcept {
-  for (Part* part :
-       {&minus_lse, &delta, &d_query_sums, &turns, &d_out_copy, &d_key_sums, &d_value_sums}) {
+  for (Part* part : {&minus_lse, &delta, &d_query_sums, &turns, &d_out_copy, &d_key_sums,
+                     &d_value_sums, &key_maps}) {
     part->address = part->bytes != 0 ? at : 0;
     at += aligned(part->bytes);
   }
 }
 
+params::QueryCut query_cut(std::int64_t query_tile, std::int64_t block_rows) noexcept {
+  const auto tile = static_cast<std::int32_t>(query_tile);
+  if (block_rows == 0) return {.tile_rows = tile, .block_tiles = 1, .block_rows = tile};
+  const auto rows = static_cast<std::int32_t>(block_rows);
+  const std::int32_t tiles = (rows - 1) / tile + 1;
+  return {.tile_rows = (rows - 1) / tiles + 1, .block_tiles = tiles, .block_rows = rows};
+}
+
+std::int64_t query_tiles(const params::QueryCut& cut, std::int64_t q_len) noexcept {
+  const std::int64_t blocks = q_len / cut.block_rows;
+  const std::int64_t rest = q_len - blocks * cut.block_rows;
+  return blocks * cut.block_tiles + (rest + cut.tile_rows - 1) / cut.tile_rows;
+}
+
 BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
                    int multiprocessors, bool uneven) {
-  BackwardCut cut{.tile_rows = row.query_tile};
-  cut.q_tiles = (problem.q_len + row.query_tile - 1) / row.query_tile;
+  BackwardCut cut{.rows = query_cut(row.query_tile, 0)};
+  cut.q_tiles = query_tiles(cut.rows, problem.q_len);
   cut.kv_tiles = (problem.kv_len + row.key_tile - 1) / row.key_tile;
   const std::int64_t tiles = key_heads_of(problem) * cut.kv_tiles;
   const std::int64_t sharing = problem.group() * (problem.kv_batch == 1 ? problem.batch : 1);
@@ -157,8 +176,8 @@ BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
 }
 
 void keep_in_blocks(BackwardCut& cut, const Problem& problem, std::int64_t block_rows) noexcept {
-  while (block_rows % cut.tile_rows != 0) --cut.tile_rows;
-  cut.q_tiles = (problem.q_len + cut.tile_rows - 1) / cut.tile_rows;
+  cut.rows = query_cut(cut.rows.tile_rows, block_rows);
+  cut.q_tiles = query_tiles(cut.rows, problem.q_len);
 }
 
 BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut) {
@@ -170,6 +189,7 @@ BackwardSpace backward_space(const BackwardSite& site, const BackwardCut& cut) {
     space.d_key_sums.bytes = key_sum_bytes(site.row, problem, cut, problem.head_dim);
   if (needs_sums(outputs.d_value, site, cut))
     space.d_value_sums.bytes = key_sum_bytes(site.row, problem, cut, problem.value_dim);
+  if (site.row.reads_lengths) space.key_maps.bytes = key_map_bytes(problem);
   return space;
 }
 
@@ -180,6 +200,7 @@ std::size_t backward_space_bytes(const BackwardRow& row, const Problem& problem,
   space.d_out_copy.bytes = copy_bytes(problem);
   space.d_key_sums.bytes = key_sum_bytes(row, problem, cut, problem.head_dim);
   space.d_value_sums.bytes = key_sum_bytes(row, problem, cut, problem.value_dim);
+  if (row.reads_lengths) space.key_maps.bytes = key_map_bytes(problem);
   return space.bytes();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backends/cuda/backward_rows.h"
-#include "backends/cuda/launch/forward_params.h"
+#include "backends/cuda/launch/backward_params.h"
 #include "backends/cuda/launch/launch_site.h"
 
 namespace tilewright::cuda {
@@ -14,7 +14,8 @@ struct BackwardSite {
   bool ordered = false;     ///< additions have a fixed order
   DeviceAddress error = 0;  ///< the ErrorRecord; 0 outside checked mode
   DeviceAddress counters = 0;
-  params::SpanLists lists = {};  ///< of a row that walks them
+  params::SpanLists lists = {};     ///< of a row that walks them
+  params::KeyLengths lengths = {};  ///< where the call brings them
 };
 
 /// The workspace of a call: bytes of each part, 0 for what the call does without, and where it
@@ -24,7 +25,7 @@ struct BackwardSpace {
     std::size_t bytes = 0;
     DeviceAddress address = 0;
   };
-  Part minus_lse, delta, d_query_sums, turns, d_out_copy, d_key_sums, d_value_sums;
+  Part minus_lse, delta, d_query_sums, turns, d_out_copy, d_key_sums, d_value_sums, key_maps;
 
   std::size_t bytes() const noexcept;
   /// Lays the parts out from an address that is a multiple of 256.
@@ -34,15 +35,20 @@ struct BackwardSpace {
 /// How a call is cut into tiles and items.
 struct BackwardCut {
   std::int64_t q_tiles = 0;
-  std::int64_t tile_rows = 0;  ///< of a query tile
+  params::QueryCut rows;  ///< into query tiles
   std::int64_t kv_tiles = 0;
   std::int64_t parts = 1;  ///< items that share the query heads of a key tile
   std::int64_t items = 0;
 };
+/// Query rows into tiles of at most `query_tile` rows. With lists (block_rows not 0) a tile lies in
+/// one block of query rows, and the tiles of a block are as even as can be.
+params::QueryCut query_cut(std::int64_t query_tile, std::int64_t block_rows) noexcept;
+std::int64_t query_tiles(const params::QueryCut& cut, std::int64_t q_len) noexcept;
+
 /// uneven: items differ in length, since a mask skips tiles.
 BackwardCut cut_of(const BackwardRow& row, const Problem& problem, bool ordered,
                    int multiprocessors, bool uneven);
-/// With lists: smaller query tiles, each in one block of query rows.
+/// With lists: each query tile in one block of query rows.
 void keep_in_blocks(BackwardCut& cut, const Problem& problem, std::int64_t block_rows) noexcept;
 
 /// What a call needs, by its tensors.

@@ -43,9 +43,8 @@ void check_targets(const CaptureKernelPlan& plan, const Program& program) {
 params::CaptureSchedule schedule_for(const CaptureKernelPlan& plan, const Problem& problem,
                                      std::int64_t blocks, std::int64_t block_rows) {
   const std::int64_t streams = problem.batch * problem.query_heads;
-  std::int64_t tile_rows = plan.shape.query_tile;
-  while (block_rows % tile_rows != 0) --tile_rows;
-  const std::int64_t q_tiles = quotient_up(problem.q_len, tile_rows);
+  const params::QueryCut cut = query_cut(plan.shape.query_tile, block_rows);
+  const std::int64_t q_tiles = query_tiles(cut, problem.q_len);
   const std::int64_t kv_tiles = quotient_up(problem.kv_len, CaptureShape::kKeyTile);
   const std::int64_t parts = plan.has_shared() ? 1 : std::max<std::int64_t>(streams, 1);
   const std::int64_t units = std::max<std::int64_t>(parts * q_tiles, 1);
@@ -59,7 +58,7 @@ params::CaptureSchedule schedule_for(const CaptureKernelPlan& plan, const Proble
           .q_tiles = static_cast<std::int32_t>(q_tiles),
           .chunks = static_cast<std::int32_t>(chunks),
           .chunk_keys = static_cast<std::int32_t>(chunk_tiles * CaptureShape::kKeyTile),
-          .tile_rows = static_cast<std::int32_t>(tile_rows)};
+          .cut = cut};
 }
 
 }  // namespace
@@ -117,9 +116,10 @@ params::Captures capture_params(const BackwardSite& site, const BackwardCut& cut
   params.schedule = captures.schedule;
   params.extents = extents_of(problem);
   params.stream_rows = static_cast<std::int32_t>(cut.q_tiles * site.row.query_tile);
-  params.row_tile = static_cast<std::int32_t>(cut.tile_rows);
   params.row_pitch = site.row.query_tile;
+  params.row_cut = cut.rows;
   params.lists = site.lists;
+  params.lengths = site.lengths;
   const double scale = problem.scale_or_default();
   params.scale = static_cast<float>(scale);
   params.scale_log2 = static_cast<float>(scale * std::numbers::log2e);

@@ -22,7 +22,7 @@ struct CaptureSchedule {
   std::int32_t q_tiles = 0;
   std::int32_t chunks = 1;
   std::int32_t chunk_keys = 64;
-  std::int32_t tile_rows = 0;
+  QueryCut cut;
 };
 
 struct Captures {
@@ -38,17 +38,17 @@ struct Captures {
   CaptureSchedule schedule;
   Extents extents;
   std::int32_t stream_rows = 0;
-  std::int32_t row_tile = 0;
   std::int32_t row_pitch = 0;
+  QueryCut row_cut;
   float scale = 1;
   float scale_log2 = 1;
-  std::int32_t reserved = 0;
   SpanLists lists;
+  KeyLengths lengths;
 };
 static_assert(offsetof(Captures, target) == 184);
 static_assert(offsetof(Captures, schedule) == 440);
-static_assert(offsetof(Captures, lists) == 512);
-static_assert(sizeof(Captures) == 544);
+static_assert(offsetof(Captures, lists) == 528);
+static_assert(sizeof(Captures) == 576);
 
 struct CaptureFinish {
   DeviceAddress sums = 0;

@@ -9,21 +9,21 @@ namespace tilewright::cuda {
 
 namespace params {
 
-/// ValueMapParams of attention/value_maps.cuh.
-struct ValueMaps {
-  TensorMap value;
+/// LengthMapParams of attention/length_maps.cuh.
+struct LengthMaps {
+  TensorMap all;
   DeviceAddress maps = 0;
   KeyLengths lengths;
   std::int32_t kv_rows = 0;
-  std::int32_t reserved = 0;
+  std::int32_t sharing = 1;
 };
 
 }  // namespace params
 
 /// The text that the source of a row that reads lengths ends with: a kernel that makes tensor maps
-/// of the values, one a batch.
-std::string value_maps_kernel_text(const std::string& kernel);
-std::string value_maps_kernel_name(const std::string& kernel);
+/// of the values (backward: of the keys), one a batch.
+std::string length_maps_kernel_text(const std::string& kernel);
+std::string length_maps_kernel_name(const std::string& kernel);
 
 /// The call's table of key lengths; none where it brings none.
 params::KeyLengths key_lengths(const LaunchSite& site);

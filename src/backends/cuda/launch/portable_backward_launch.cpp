@@ -48,8 +48,9 @@ void fill_portable_backward(const BackwardSite& site, const BackwardCut& cut,
   params.schedule = backward_schedule(site, cut);
   params.extents = extents_of(problem);
   params.q_tiles = static_cast<std::int32_t>(cut.q_tiles);
-  params.tile_rows = static_cast<std::int32_t>(cut.tile_rows);
+  params.cut = cut.rows;
   params.lists = site.lists;
+  params.lengths = site.lengths;
   params.head_dim = static_cast<std::int32_t>(problem.head_dim);
   params.value_dim = static_cast<std::int32_t>(problem.value_dim);
   const double scale = problem.scale_or_default();
