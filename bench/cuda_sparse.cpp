@@ -7,117 +7,21 @@
 // take some 20 ms, so that neither the wait for the end nor an idle clock counts; a rate counts the
 // 128 x 128 tiles that hold a live pair. map_ms and map_bytes are of the map that the device makes.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "backends/cuda/device/context_scope.h"
-#include "backends/cuda/device/gpu.h"
+#include "bench/cuda_timing.h"
 #include "tilewright/engine.h"
 #include "tilewright/mask_map.h"
 
 namespace {
 
-using namespace tilewright;  // NOLINT: a program of its own
-using Clock = std::chrono::steady_clock;
+using namespace tilewright;         // NOLINT: a program of its own
+using namespace tilewright::bench;  // NOLINT
 
 constexpr std::int64_t kTile = 128, kDim = 128;
-constexpr int kRepeats = 7;
-
-/// Device memory of a program's life.
-class Memory {
- public:
-  explicit Memory(cuda::Gpu& gpu) : gpu_(gpu) {}
-  ~Memory() {
-    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
-    for (const cuda::DeviceAddress base : all_) gpu_.driver().deallocate(base);
-  }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
-  TensorView tensor(DType dtype, const Dims& shape) {
-    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
-    const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * size_bytes(dtype);
-    cuda::DeviceAddress base = 0;
-    gpu_.driver().check(gpu_.driver().allocate(&base, bytes), "cuMemAlloc", "a tensor");
-    all_.push_back(base);
-    TensorView view = contiguous(reinterpret_cast<void*>(base), dtype, shape);
-    view.device = {DeviceKind::kCuda, 0};
-    return view;
-  }
-  template <class T>
-  TensorView copy(const std::vector<T>& values, DType dtype, const Dims& shape) {
-    const TensorView view = tensor(dtype, shape);
-    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
-    gpu_.driver().check(
-        gpu_.driver().copy_to_device(reinterpret_cast<cuda::DeviceAddress>(view.data),
-                                     values.data(), values.size() * sizeof(T)),
-        "cuMemcpyHtoD", "a tensor");
-    return view;
-  }
-  /// Normal values, a block of them over and over: power depends on what is multiplied.
-  TensorView random(const Dims& shape, std::uint32_t seed) {
-    std::mt19937 engine(seed);
-    std::normal_distribution<float> normal;
-    std::vector<std::uint16_t> values(static_cast<std::size_t>(element_count(shape)));
-    const std::size_t block = std::min<std::size_t>(values.size(), 1 << 20);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i >= block) {
-        values[i] = values[i - block];
-        continue;
-      }
-      const float value = normal(engine);
-      std::uint32_t bits = 0;
-      static_assert(sizeof bits == sizeof value);
-      std::copy_n(reinterpret_cast<const char*>(&value), sizeof bits,
-                  reinterpret_cast<char*>(&bits));
-      values[i] = static_cast<std::uint16_t>(bits >> 16);
-    }
-    return copy(values, DType::kBF16, shape);
-  }
-
- private:
-  cuda::Gpu& gpu_;
-  std::vector<cuda::DeviceAddress> all_;
-};
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-/// Milliseconds a call of `calls` of them.
-double time_of(cuda::Gpu& gpu, const std::function<void()>& way, int calls) {
-  const auto wait = [&] {
-    const cuda::ContextScope scope(gpu.driver(), gpu.context());
-    gpu.driver().check(gpu.driver().context_synchronize(), "cuCtxSynchronize", "a repeat");
-  };
-  wait();
-  const auto start = Clock::now();
-  for (int i = 0; i < calls; ++i) way();
-  wait();
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count() / calls;
-}
-
-/// Median of each way's time, a repeat of all after the other.
-std::vector<double> timed(cuda::Gpu& gpu, const std::vector<std::function<void()>>& ways) {
-  constexpr double kRepeatMs = 20;
-  std::vector<std::vector<double>> times(ways.size());
-  std::vector<int> calls;
-  for (const auto& way : ways) {
-    time_of(gpu, way, 1);
-    calls.push_back(std::clamp(static_cast<int>(kRepeatMs / time_of(gpu, way, 1)), 1, 100));
-  }
-  for (int repeat = 0; repeat < kRepeats; ++repeat)
-    for (std::size_t i = 0; i < ways.size(); ++i)
-      times[i].push_back(time_of(gpu, ways[i], calls[i]));
-  std::vector<double> medians;
-  for (std::vector<double>& all : times) medians.push_back(median(std::move(all)));
-  return medians;
-}
 
 struct CallTensors {
   ForwardInputs inputs;
@@ -163,13 +67,13 @@ struct Dense {
   CallTensors at;
 };
 
-struct Bench {
+struct Ways {
   cuda::Gpu& gpu;
   Engine& engine;
   const Dense& dense;
 };
 
-void block_sparse(const Bench& bench, Memory& memory) {
+void block_sparse(const Ways& bench, Memory& memory) {
   constexpr std::int64_t kHeads = 16, kLength = 32768, kBlocks = kLength / kTile;
   const CallTensors at = tensors_of(memory, kHeads, kLength);
   std::mt19937 random(7);
@@ -210,7 +114,7 @@ struct Mask {
 };
 
 /// Only the map, of a mask whose products would take too long.
-void map_alone(const Bench& bench, Memory& memory, const Mask& mask) {
+void map_alone(const Ways& bench, Memory& memory, const Mask& mask) {
   const auto& [name, on_host, program, length] = mask;
   const DeviceMaskMapOptions options{.q_len = length, .kv_len = length};
   const std::size_t bytes = DeviceMaskMap::bytes_for(program, options);
@@ -227,7 +131,7 @@ void map_alone(const Bench& bench, Memory& memory, const Mask& mask) {
 }
 
 /// A mask by the kernel's own search, by a map of the host and by one of the device.
-void masked(const Bench& bench, Memory& memory, const Mask& mask) {
+void masked(const Ways& bench, Memory& memory, const Mask& mask) {
   const std::int64_t length = mask.length;
   const std::int64_t heads = length > 500000 ? 2 : 8;
   const CallTensors at = tensors_of(memory, heads, length);
@@ -286,7 +190,7 @@ std::vector<std::int32_t> table_of(std::int64_t length, std::int64_t count) {
   return table;
 }
 
-void at_length(const Bench& bench, std::int64_t length, std::int64_t count,
+void at_length(const Ways& bench, std::int64_t length, std::int64_t count,
                const std::string& name) {
   Memory memory(bench.gpu);
   masked(bench, memory, {"window 1024, " + name, window(), window(), length});
@@ -311,7 +215,7 @@ int main() {
   Engine engine;
   Memory memory(gpu);
   const Dense dense(memory);
-  const Bench bench{gpu, engine, dense};
+  const Ways bench{gpu, engine, dense};
   {
     Memory own(gpu);
     block_sparse(bench, own);

@@ -67,12 +67,19 @@ struct BackwardPrepare {
 
   const BackwardPrepareParams& params;
   i32 tile, batch, head;
+  i32 first_row, end_row;  ///< of the tile
 
   __device__ __forceinline__ static BackwardPrepare of_block(const BackwardPrepareParams& params) {
     const i32 block = static_cast<i32>(ptx::block_in_grid());
     const i32 stream = block / params.q_tiles;
     const i32 batch = stream / params.query_heads;
-    return {params, block - stream * params.q_tiles, batch, stream - batch * params.query_heads};
+    const i32 tile = block - stream * params.q_tiles;
+    return {params,
+            tile,
+            batch,
+            stream - batch * params.query_heads,
+            params.cut.begin(tile),
+            params.cut.end(tile, params.q_rows)};
   }
 
   __device__ __forceinline__ void run() const {
@@ -89,8 +96,8 @@ struct BackwardPrepare {
   }
 
   __device__ __forceinline__ void prepare_row(i32 row_in_tile, i32 lane) const {
-    const i32 row = params.cut.begin(tile) + row_in_tile;
-    const bool inside = row < params.cut.end(tile, params.q_rows);
+    const i32 row = first_row + row_in_tile;
+    const bool inside = row < end_row;
     const float lse = inside ? ptx::load(params.lse + at(params.lse_strides, row)) : 0.0f;
     const bool empty = !inside || lse == ptx::float_of(0xff800000u);
     float sum = 0.0f;
