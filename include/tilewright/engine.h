@@ -118,9 +118,9 @@ struct CallOptions {
   /// Forward on a device: the same in the device's memory; not together with block lists or a
   /// mask_map. Made by Engine::build_mask_map, on this stream or before it.
   const DeviceMaskMap* device_map = nullptr;
-  /// i32 [B] in the tensors' memory: keys of each batch entry (a device reads it when kernels run, a
-  /// replayed graph anew). Keys and values past a length are dead slots: they may hold anything and
-  /// get gradients of 0. Numbers outside 0 to KV count as the nearest. Backward takes forward's.
+  /// i32 [B] in the tensors' memory: keys of each batch entry (a device reads it when kernels run;
+  /// a replayed graph anew). Keys and values past a length are dead slots: they may hold anything,
+  /// gradients there are 0. Numbers outside 0 to KV count as the nearest. Backward takes forward's.
   const TensorView* kv_lengths = nullptr;
   void* stream =
       nullptr;  ///< CUstream (cudaStream_t) of the tensors' device; null: the default one

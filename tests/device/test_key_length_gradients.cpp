@@ -86,14 +86,21 @@ Masks masks_of(int which, const Capture& keys, cases::EntryContext& context) {
           })};
 }
 
-/// A training step whose lengths, forward and backward, are `told`.
+/// What a training step brings to the GPU, and what the reference gets beside the mask.
+struct Brought {
+  const cases::Tensor& lengths;
+  CallOptions options = {};
+  CallOptions meant = {};
+};
+
+/// A training step with lengths forward and backward; what is wrong, or nothing.
 std::string wrong_gradients(Engine& engine, const Masks& masks, cases::TrainingStep& step,
-                            const cases::Tensor& lengths, CallOptions options,
-                            const CallOptions& meant = {}) {
+                            const Brought& brought) {
   const cases::GradientReference reference =
-      cases::gradient_reference_of(masks.within, step, meant);
-  spoil_dead_keys(step.operands, lengths);
-  const DeviceCopy on_device(lengths);
+      cases::gradient_reference_of(masks.within, step, brought.meant);
+  spoil_dead_keys(step.operands, brought.lengths);
+  const DeviceCopy on_device(brought.lengths);
+  CallOptions options = brought.options;
   options.kv_lengths = &on_device.view();
   const cases::Gradients gradients = cases::gradients_for(step, masks.alone);
   const DeviceStep call(masks.alone, step, gradients);
@@ -101,7 +108,7 @@ std::string wrong_gradients(Engine& engine, const Masks& masks, cases::TrainingS
   engine.attention_backward(call.program(), call.inputs(), call.outputs(), options);
   if (std::string outside = call.download(); !outside.empty()) return outside;
   for (const cases::Tensor* gradient : {&gradients.d_key, &gradients.d_value})
-    if (std::string at = first_nonzero(*gradient, lengths); !at.empty())
+    if (std::string at = first_nonzero(*gradient, brought.lengths); !at.empty())
       return "a dead key has a gradient at " + at;
   return cases::mismatch(gradients, reference, step.operands.query.view().dtype);
 }
@@ -127,7 +134,9 @@ TEST_P(KeyLengthGradientSizes, MeetTheTolerance) {
   cases::TrainingStep step = cases::step_of(
       cases::random_operands(extents_of(5, dim), dtype, static_cast<std::uint64_t>(201 + dim)), 202,
       {.d_lse = true});
-  EXPECT_EQ(wrong_gradients(engine, masks, step, lengths, {.deterministic = deterministic}), "");
+  EXPECT_EQ(wrong_gradients(engine, masks, step,
+                            {.lengths = lengths, .options = {.deterministic = deterministic}}),
+            "");
 }
 
 INSTANTIATE_TEST_SUITE_P(KeyLengthGradients, KeyLengthGradientSizes,
@@ -147,7 +156,7 @@ TEST_F(KeyLengthGradients, OfKeysThatBatchesShare) {
     cases::EntryContext context(extents, 210);
     cases::TrainingStep step =
         cases::step_of(cases::random_operands(extents, dtype, 211), 212, {.d_lse = true});
-    EXPECT_EQ(wrong_gradients(engine, masks_of(1, keys, context), step, lengths, {}), "");
+    EXPECT_EQ(wrong_gradients(engine, masks_of(1, keys, context), step, {.lengths = lengths}), "");
   }
 }
 
@@ -165,9 +174,11 @@ TEST_F(KeyLengthGradients, CutTheSpansOfLists) {
       const ListsOnDevice on_device(lists);
       cases::TrainingStep step =
           cases::step_of(cases::random_operands(extents, dtype, 222), 223, {.d_lse = true});
-      EXPECT_EQ(wrong_gradients(engine, masks_of(1, keys, context), step, lengths,
-                                {.block_lists = &on_device.lists, .deterministic = deterministic},
-                                {.scale = {}, .block_lists = &lists.lists}),
+      EXPECT_EQ(wrong_gradients(
+                    engine, masks_of(1, keys, context), step,
+                    {.lengths = lengths,
+                     .options = {.block_lists = &on_device.lists, .deterministic = deterministic},
+                     .meant = {.scale = {}, .block_lists = &lists.lists}}),
                 "");
     }
 }

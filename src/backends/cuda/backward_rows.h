@@ -32,8 +32,8 @@ struct BackwardRow {
   int strips = 0;
   int chunk = 0;
   int sum_strips = 0;
-  int dim_unit = 8;          ///< E and Ev are rounded up to it
-  int copy_bytes = 16;       ///< 16 needs aligned rows; smaller ones take any strides
+  int dim_unit = 8;     ///< E and Ev are rounded up to it
+  int copy_bytes = 16;  ///< 16 needs aligned rows; smaller ones take any strides
 
   /// Columns of the portable family's tiles of a head dim or value dim.
   std::int64_t tile_columns(std::int64_t dim) const noexcept;
