@@ -27,9 +27,15 @@ const std::vector<cpu::PassVariant> kVariants = {
     {.is_f64 = true, .prob = cpu::ProbType::kF64, .fits_int32 = false, .checked = false},
 };
 
+/// Of a stored probability.
 double tolerance(const cpu::PassVariant& variant) {
   if (variant.is_f64) return 1e-12;
   return variant.prob == cpu::ProbType::kBF16 ? 0x1p-8 : 2e-6;
+}
+
+/// Of their sum, before they are rounded: the polynomial for bf16 is within 2.9e-6.
+double sum_tolerance(const cpu::PassVariant& variant) {
+  return variant.prob == cpu::ProbType::kBF16 ? 5e-6 : 2e-6;
 }
 
 class LaterTile {
@@ -65,7 +71,7 @@ class LaterTile {
         if (is_inside) max = std::max(max, t[at]);
       }
       const auto row = static_cast<std::size_t>(r);
-      EXPECT_NEAR(state.sum[row], sum, sum * 2e-6);
+      EXPECT_NEAR(state.sum[row], sum, sum * sum_tolerance(variant_));
       EXPECT_NEAR(state.max[row], max, 1e-5);
       EXPECT_EQ(state.shift[row], kShift);
     }
