@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, TableTarget, ::testing::ValuesIn(all_targets()
 
 /// Parts of the table, so that processes can share it.
 class TablePart : public ::testing::TestWithParam<std::size_t> {};
-constexpr std::size_t kParts = 6;
+constexpr std::size_t kParts = 24;
 
 TEST_P(TablePart, CoveringArrayMatchesTheMeaning) {
   for (std::size_t i = GetParam(); i < all_cases().size(); i += kParts)

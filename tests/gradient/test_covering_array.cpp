@@ -11,7 +11,7 @@ namespace tilewright::cases {
 namespace {
 
 /// Cases are dealt out to a few tests so that they can run side by side.
-constexpr std::size_t kShards = 12;
+constexpr std::size_t kShards = 48;
 
 class GradientCases : public testing::TestWithParam<std::size_t> {};
 
