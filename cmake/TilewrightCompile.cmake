@@ -31,10 +31,13 @@ target_compile_options(tilewright_compile INTERFACE
 if(TILEWRIGHT_CHECKS)
   target_compile_definitions(tilewright_compile INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
+# At -O2 a file takes twice as long under sanitizers as at -O1.
 if(TILEWRIGHT_SANITIZE)
   target_compile_options(tilewright_compile INTERFACE
-    -fsanitize=${TILEWRIGHT_SANITIZE} -fno-omit-frame-pointer
-    $<$<STREQUAL:${TILEWRIGHT_SANITIZE},undefined>:-fno-sanitize-recover=all>)
+    -fsanitize=${TILEWRIGHT_SANITIZE} -fno-omit-frame-pointer -O1)
+  if(TILEWRIGHT_SANITIZE MATCHES "undefined")
+    target_compile_options(tilewright_compile INTERFACE -fno-sanitize-recover=undefined)
+  endif()
   target_link_options(tilewright_compile INTERFACE -fsanitize=${TILEWRIGHT_SANITIZE})
 endif()
 

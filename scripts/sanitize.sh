@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds with sanitizers and runs what they should see: scripts/sanitize.sh [asan|ubsan|tsan]... (default: all three)
+# Builds with sanitizers and runs what they should see: scripts/sanitize.sh [asan|tsan]... (default: both; asan has UBSan too)
 # The fuzz subset, hostile input, threads and fork, tensor files, the caches, the C ABI. SANITIZE_TESTS is the ctest
 # pattern, SANITIZE_FUZZ how many random calls run on top. These builds have no LLVM: what it generates is not
 # instrumented (guard pages and poisoned memory in the tests see what such code reads and writes), and its place is
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 rooms='fuzz engine io ir trace cache c_abi analyse backends_cpu kernels_cpu jit gradient'
 tests=${SANITIZE_TESTS:-"^(${rooms// /|}|thread_pool)/|^cli/Hostile"}
 fuzz=${SANITIZE_FUZZ:-200}
-[ $# -gt 0 ] || set -- asan ubsan tsan
+[ $# -gt 0 ] || set -- asan tsan
 
 # A size that no machine has must reach the program as std::bad_alloc, as it does without a sanitizer.
 export ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1
