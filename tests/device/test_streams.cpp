@@ -4,7 +4,7 @@
 #include "device/gpu_fixture.h"
 #include "engine/calls.h"
 
-// Streams, graphs, devices and far addresses: where a call runs and what it reads.
+// Streams, graphs and devices: where a call runs and what it reads.
 namespace tilewright::device_tests {
 namespace {
 
@@ -118,73 +118,6 @@ TEST_F(Streams, EachDeviceComputesWhatLiesOnIt) {
     EXPECT_EQ(call.download(), "");
     EXPECT_EQ(cases::mismatch(results, cases::causal(), operands.inputs()), "") << ordinal;
   }
-}
-
-/// A [1, 1, rows, dim] tensor whose rows lie so far apart that the last starts past 2^31 elements.
-class FarRows {
- public:
-  explicit FarRows(const cases::Tensor& near) : near_(near), gpu_(*machine().gpus.front()) {
-    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
-    const std::int64_t rows = near.shape()[2];
-    row_stride_ = ((std::int64_t{1} << 31) / (rows - 1) / 64 + 1) * 64;
-    bytes_ = static_cast<std::size_t>((rows - 1) * row_stride_ + near.shape()[3]) * 2;
-    gpu_.driver().check(gpu_.driver().allocate(&base_, bytes_), "cuMemAlloc", "far rows");
-    copy(true);
-  }
-  ~FarRows() {
-    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
-    gpu_.driver().deallocate(base_);
-  }
-  FarRows(const FarRows&) = delete;
-  FarRows& operator=(const FarRows&) = delete;
-
-  TensorView view() const {
-    TensorView view = near_.view();
-    view.data = reinterpret_cast<void*>(base_);
-    view.strides = {row_stride_ * near_.shape()[2], row_stride_ * near_.shape()[2], row_stride_, 1};
-    view.device = {DeviceKind::kCuda, 0};
-    return view;
-  }
-  void copy(bool to_device) const {
-    const cuda::ContextScope scope(gpu_.driver(), gpu_.context());
-    const std::size_t row_bytes = static_cast<std::size_t>(near_.shape()[3]) * 2;
-    for (std::int64_t row = 0; row < near_.shape()[2]; ++row) {
-      std::byte* const here = near_.bytes().data() + static_cast<std::size_t>(row) * row_bytes;
-      const cuda::DeviceAddress there =
-          base_ + static_cast<cuda::DeviceAddress>(row * row_stride_) * 2;
-      const int status = to_device ? gpu_.driver().copy_to_device(there, here, row_bytes)
-                                   : gpu_.driver().copy_to_host(here, there, row_bytes);
-      gpu_.driver().check(status, "cuMemcpy", "a far row");
-    }
-  }
-
- private:
-  cases::Tensor near_;
-  cuda::Gpu& gpu_;
-  std::int64_t row_stride_ = 0;
-  std::size_t bytes_ = 0;
-  cuda::DeviceAddress base_ = 0;
-};
-
-TEST_F(Streams, AddressesPastTwoToThe31Elements) {
-  Engine engine(quiet_options());
-  const cases::Operands operands =
-      cases::random_operands(cases::square(1, 1, 300, 64), DType::kBF16, 11);
-  const cases::Results results =
-      cases::results_for(operands.inputs(), {.out_dtype = {}, .max_scores = false});
-  const FarRows query(operands.query), key(operands.key), value(operands.value), out(results.out);
-  const DeviceCopy lse(*results.lse);
-  const CallReport report =
-      engine.attention(cases::causal(), {query.view(), key.view(), value.view()},
-                       {.out = out.view(), .lse = lse.view(), .max_scores = {}});
-  const cuda::Gpu& gpu = *machine().gpus.front();
-  {
-    const cuda::ContextScope scope(gpu.driver(), gpu.context());
-    ASSERT_EQ(gpu.driver().context_synchronize(), 0);
-  }
-  out.copy(false);
-  EXPECT_TRUE(lse.download());
-  EXPECT_EQ(cases::mismatch(results, cases::causal(), operands.inputs()), "") << report.kernel;
 }
 
 }  // namespace
