@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "base/element.h"
-#include "tile_harness.h"
+#include "tile_expectations.h"
 #include "tilewright/program.h"
 
 /// Captured tensors: every dtype, access pattern and stride, and what dead lanes may not touch.

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "support/random_program.h"
-#include "tile_harness.h"
+#include "tile_expectations.h"
 
 /// Random programs: every pass maker against the interpreter, and against each other in fp32.
 namespace tilewright::test {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/graph.h"
-#include "tile_harness.h"
+#include "tile_expectations.h"
 
 namespace tilewright::test {
 namespace {

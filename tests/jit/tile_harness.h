@@ -78,12 +78,6 @@ std::vector<double> reference_scores(const ir::Program& program, const ir::Bindi
                                      bool masked, const TilePlace& place,
                                      const std::vector<double>& scaled);
 
-/// Runs tiles with fresh rows and compares maximum, probabilities and sum with the interpreter.
-/// Adds a failure to the running test for each difference.
-void expect_pass_matches(const PassMaker& maker, const ir::Program& program,
-                         const ir::Bindings& bindings, const cpu::PassVariant& variant,
-                         const std::vector<TilePlace>& places);
-
 /// Values in [-4, 4], the same for the same seed.
 std::vector<double> random_scores(std::uint64_t seed, std::int64_t count);
 
