@@ -9,12 +9,15 @@ namespace tilewright::cpu::jit {
 using llvm::Type;
 using llvm::Value;
 
+Value* VectorMath::bf16_bits_of_normals(Value* f32) {
+  if (!machine_.has_bf16 || lane_count(f32->getType()) == 1) return bf16_bits(f32);
+  Type* bf16 = shaped_like(f32->getType(), b_.getBFloatTy());
+  return b_.CreateBitCast(b_.CreateFPTrunc(f32, bf16),
+                          shaped_like(f32->getType(), b_.getInt16Ty()));
+}
+
 Value* VectorMath::bf16_bits(Value* f32) {
   Type* narrow = shaped_like(f32->getType(), b_.getInt16Ty());
-  if (machine_.has_bf16 && lane_count(f32->getType()) > 1) {
-    Type* bf16 = shaped_like(f32->getType(), b_.getBFloatTy());
-    return b_.CreateBitCast(b_.CreateFPTrunc(f32, bf16), narrow);
-  }
   Type* wide = shaped_like(f32->getType(), b_.getInt32Ty());
   Value* bits = b_.CreateBitCast(f32, wide);
   Value* odd = b_.CreateAnd(b_.CreateLShr(bits, 16), llvm::ConstantInt::get(wide, 1));

@@ -179,8 +179,9 @@ Value* PassFunction::without_outside(Value* column, Value* t) {
 }
 
 void PassFunction::store_probabilities(const Row& row, Value* column, Value* probabilities) {
-  Value* stored =
-      frame_.variant.prob == ProbType::kBF16 ? frame_.math.bf16_bits(probabilities) : probabilities;
+  Value* stored = frame_.variant.prob == ProbType::kBF16
+                      ? frame_.math.bf16_bits_of_normals(probabilities)
+                      : probabilities;
   Value* address = b_.CreateGEP(stored->getType()->getScalarType(), row.prob, column);
   b_.CreateAlignedStore(stored, address, llvm::Align(2));
 }

@@ -35,6 +35,8 @@ class VectorMath {
 
   /// Correctly rounded to bfloat16 bits (i16 elements); NaN stays NaN.
   llvm::Value* bf16_bits(llvm::Value* f32);
+  /// The same by the machine's instruction where it has one, to which subnormal numbers are zeros.
+  llvm::Value* bf16_bits_of_normals(llvm::Value* f32);
   /// The same to binary16, overflow to infinity.
   llvm::Value* f16_bits(llvm::Value* f32);
   llvm::Value* from_bf16_bits(llvm::Value* bits);
