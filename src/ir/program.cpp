@@ -13,13 +13,21 @@ void write_node(DigestWriter& writer, const Program& program, NodeId id) {
   writer.integer(static_cast<std::int64_t>(node.op)).integer(static_cast<std::int64_t>(node.type));
   writer.integer(static_cast<std::int64_t>(node.payload));
   for (NodeId operand : program.operands(id)) writer.integer(operand);
-  if (node.op != Op::kLoad) return;
-  const CaptureSlot& capture = program.captures()[node.payload];
-  writer.integer(static_cast<std::int64_t>(capture.dtype)).integer(capture.rank);
+}
+
+/// Slots that no node reads too: kernels lay out the parameters of every slot.
+void write_slots(DigestWriter& writer, const Program& program) {
+  writer.integer(static_cast<std::int64_t>(program.captures().size()));
+  for (const CaptureSlot& capture : program.captures())
+    writer.integer(static_cast<std::int64_t>(capture.dtype)).integer(capture.rank);
+  writer.integer(static_cast<std::int64_t>(program.numbers().size()));
+  for (const NumberSlot& number : program.numbers())
+    writer.integer(static_cast<std::int64_t>(number.type));
 }
 
 void write_structure(DigestWriter& writer, const Program& program) {
-  writer.text("tilewright program 1");
+  writer.text("tilewright program 2");
+  write_slots(writer, program);
   for (NodeId id = 0; id < program.size(); ++id) write_node(writer, program, id);
   writer.integer(program.roots().score ? static_cast<std::int64_t>(*program.roots().score) : -1);
   writer.integer(program.roots().mask ? static_cast<std::int64_t>(*program.roots().mask) : -1);

@@ -3,7 +3,8 @@
 #include "backends/cuda/parameter_block.h"
 #include "backends_cuda/fake_calls.h"
 
-// What is said of a fault that a kernel reports in checked mode; a fake device reports.
+// What is said of a fault that a kernel reports in checked mode, and captures that no kernel reads;
+// a fake device reports.
 namespace tilewright::cuda {
 namespace {
 
@@ -36,6 +37,19 @@ TEST_F(FakeLaunch, AFaultNamesTheCapturesOfTheCallThatMetIt) {
     EXPECT_NE(error.parts().got.find("260"), std::string::npos) << error.what();
   }
   EXPECT_EQ(engine.stats().compiles, 1);
+}
+
+TEST_F(FakeLaunch, ACaptureThatNothingReadsHasItsPlaceInTheParameters) {
+  Engine engine(options_);
+  const Call call(cases::square(1, 2, 256, 64));
+  const cases::Tensor table(DType::kF16, {2});
+  const std::vector<Capture> unused = {Capture("unused", on_device(table))};
+  const Program plain = Program::parse("score = score * 2\n", {});
+  const Program more = Program::parse("capture unused: f16[1]\nscore = score * 2\n", unused);
+  ASSERT_EQ(more.capture_names().size(), 1U);
+  for (const Program& program : {plain, more, plain})
+    engine.attention(program, call.inputs, call.outputs);
+  EXPECT_EQ(engine.stats().compiles, 2);
 }
 
 }  // namespace
