@@ -54,7 +54,7 @@ struct ForwardConsumer {
     turns.start();
     if (!tile.ends_stream()) {
       products.out.clear();
-      softmax.start_item(layout.item(tile.item_slot()), row_in_item());
+      softmax.rows.reset();
       await_query();
       work_through(tile);
     }
@@ -79,9 +79,13 @@ struct ForwardConsumer {
   /// Steps until the stream ends (false), or with the turn until `tile` is to be done again (true).
   __device__ __forceinline__ bool go_on(TileNote& tile, TileNote& next, bool has_turn) {
     while (true) {
+      if (!has_turn && !next.ends_stream() && plain_steps(tile, next)) return true;
+      if (next.first()) {
+        open_item(next);
+        await_query();
+      }
+      softmax.find_live(next);
       if (!has_turn) {
-        if (!next.ends_stream() && plain_steps(tile, next)) return true;
-        if (next.first()) await_query();
         await_turn();
         if (kDefersCheck && alarm.raised()) return true;
       }
@@ -96,7 +100,9 @@ struct ForwardConsumer {
   /// The scores and probabilities of a tile with nothing beside them.
   __device__ __forceinline__ void do_alone(TileNote tile, bool again) {
     if (again) alarm.reset();
-    softmax.load_any_tile(tile);
+    open_item(tile);
+    softmax.load_tile(tile);
+    softmax.find_live(tile);
     issue_scores(again ? key_at.previous() : key_at.stage,
                  again ? held_query(tile) : query_at.stage);
     products.await_all_scores();
@@ -154,9 +160,9 @@ struct ForwardConsumer {
     const u32 held_stage = query_at.previous();
     if (tile.last()) {
       rows = finish_rows(softmax.rows);
-      softmax.start_item(layout.item(next.item_slot()), row_in_item());
+      softmax.rows.reset();
     }
-    softmax.load_any_tile(next);
+    softmax.load_tile(next);
     issue_product(tile);
     await_scores(next);
     float factor[kRowsPerThread];
@@ -171,6 +177,11 @@ struct ForwardConsumer {
       store(tile.item_slot(), rows, held_stage);
       products.out.clear();
     }
+  }
+
+  /// What mods read of the rows of a tile's item.
+  __device__ __forceinline__ void open_item(TileNote tile) {
+    softmax.item.load(softmax.bindings, layout.item(tile.item_slot()), row_in_item());
   }
 
   /// The product of `tile`, whose probabilities are known to be right now.

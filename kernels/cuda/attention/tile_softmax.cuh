@@ -24,20 +24,14 @@ struct TileSoftmax {
   DiagonalValues<Mods, kKeyTile> diagonals;
   KeepWords<kKeyTile> live[kRowsPerThread];  ///< of a partial tile
 
-  __device__ __forceinline__ void start_item(const WorkItem& next, i32 row_in_item) {
-    rows.reset();
-    item.load(bindings, next, row_in_item);
-  }
-
   /// What mods read for a full tile, early enough that the loads end under the products.
   __device__ __forceinline__ void load_tile(TileNote tile) {
     diagonals.load(bindings, item, lane, tile.kv_begin);
   }
 
-  /// The same for any tile, and which pairs of a partial one are kept: scores do not decide that,
-  /// so it is found out while they are in the making.
-  __device__ __forceinline__ void load_any_tile(TileNote tile) {
-    load_tile(tile);
+  /// Which pairs of a partial tile are kept. Scores do not decide that, so it is found out before
+  /// they are asked for, while another warpgroup has the tensor cores.
+  __device__ __forceinline__ void find_live(TileNote tile) {
     if (!tile.partial()) return;
     SortedRuns<Mods, kKeyTile> runs;
     if (by_mask(tile)) runs.load(bindings, item.head, tile.kv_begin, kv_end(tile));
