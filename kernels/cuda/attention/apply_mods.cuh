@@ -209,6 +209,8 @@ struct KeptPairs {
 
   __device__ __forceinline__ void by_intervals(Keep (&live)[kRowsPerThread]) const {
     const i32 end = kv_end - kv_begin;
+    [[maybe_unused]] KeyInterval found[kRowsPerThread][kHasSorted ? Mods::kSortedRuns : 1];
+    if constexpr (kHasSorted) find_runs(found);
 #pragma unroll
     for (int slot = 0; slot < kRowsPerThread; ++slot) {
       const auto add = [&](KeyInterval kept) {
@@ -216,11 +218,9 @@ struct KeptPairs {
       };
       const typename Mods::Row& row = item.row[slot];
       if constexpr (kHasSorted) {
-        KeyInterval found[Mods::kSortedRuns];
-        find_runs(slot, found);
 #pragma unroll
         for (int n = 0; n < Mods::kSortedIntervals; ++n) {
-          add(Mods::sorted_interval(bindings, item.head, row, position(slot), n, found));
+          add(Mods::sorted_interval(bindings, item.head, row, position(slot), n, found[slot]));
         }
       } else {
 #pragma unroll
@@ -232,11 +232,18 @@ struct KeptPairs {
   }
 
   template <int kRuns>
-  __device__ __forceinline__ void find_runs(int slot, KeyInterval (&found)[kRuns]) const {
+  __device__ __forceinline__ void find_runs(KeyInterval (&found)[kRowsPerThread][kRuns]) const {
 #pragma unroll
     for (int run = 0; run < kRuns; ++run) {
-      const i64 value = Mods::run_value(bindings, item.head, item.row[slot], position(slot), run);
-      found[run] = runs.find(run, value, kv_begin);
+      i64 value[kRowsPerThread];
+      KeyInterval of_run[kRowsPerThread];
+#pragma unroll
+      for (int slot = 0; slot < kRowsPerThread; ++slot) {
+        value[slot] = Mods::run_value(bindings, item.head, item.row[slot], position(slot), run);
+      }
+      runs.find(run, value, kv_begin, of_run);
+#pragma unroll
+      for (int slot = 0; slot < kRowsPerThread; ++slot) found[slot][run] = of_run[slot];
     }
   }
 

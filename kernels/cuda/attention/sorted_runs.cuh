@@ -1,10 +1,12 @@
 // Tables along the keys of one tile, spread over the lanes of a warp. In a tile in which a table
-// ascends, the keys whose entry equals a row's value lie side by side and are found by search among
+// ascends, the keys whose entry equals a row's value lie side by side and are found by counting over
 // the lanes; whether it ascends elsewhere does not matter.
 #pragma once
 
 #include "attention/mods_contract.cuh"
 #include "ptx/lane.cuh"
+#include "tile/accumulator.cuh"
+#include "tile/warp_value.cuh"
 
 namespace tilewright::cuda {
 
@@ -49,33 +51,31 @@ struct SortedRuns<Mods, kColumns, true> {
     return !ptx::any(falls);
   }
 
-  /// Keys of the tile whose entry of an ascending table equals `value`.
-  __device__ __forceinline__ KeyInterval find(int run, i64 value, i32 kv_begin) const {
-    const auto first = entry(run, 0, 0);
-    if (first == entry(run, kOwn - 1, 31)) {
-      return {kv_begin, first == value ? kv_begin + kColumns : kv_begin};
+  /// For each of the thread's rows the keys of the tile whose entry of an ascending table equals
+  /// the row's value. Called by the whole warp, whose rows seldom have more than two values: each
+  /// is counted once for all of them.
+  __device__ __forceinline__ void find(int run, const i64 (&value)[kRowsPerThread], i32 kv_begin,
+                                       KeyInterval (&found)[kRowsPerThread]) const {
+    u32 open = (1u << kRowsPerThread) - 1;  // rows that still ask
+    for (u32 asking = ptx::kWholeWarp; asking != 0; asking = ptx::ballot(open != 0)) {
+      const i64 own_value = open & 1 ? value[0] : value[1];
+      const i64 asked = value_of_lane(own_value, ptx::lowest_bit(asking));
+      u32 less = 0, up_to = 0;
+#pragma unroll
+      for (int k = 0; k < kOwn; ++k) {
+        less += ptx::count_bits(ptx::ballot(own[run][k] < asked));
+        up_to += ptx::count_bits(ptx::ballot(own[run][k] <= asked));
+      }
+#pragma unroll
+      for (int slot = 0; slot < kRowsPerThread; ++slot) {
+        if (value[slot] != asked) continue;
+        found[slot] = {kv_begin + static_cast<i32>(less), kv_begin + static_cast<i32>(up_to)};
+        open &= ~(1u << slot);
+      }
     }
-    return {kv_begin + columns_before(run, value, false),
-            kv_begin + columns_before(run, value, true)};
   }
 
  private:
-  /// How many columns of the tile hold less than `value`, or at most that.
-  __device__ __forceinline__ i32 columns_before(int run, i64 value, bool with_equal) const {
-    const auto is_before = [&](typename Mods::RunEntry at) {
-      return with_equal ? at <= value : at < value;
-    };
-    u32 lane = 0;
-#pragma unroll
-    for (u32 step = 16; step > 0; step /= 2) {
-      if (is_before(entry(run, kOwn - 1, lane + step - 1))) lane += step;
-    }
-    i32 count = static_cast<i32>(lane) * kOwn;
-#pragma unroll
-    for (int k = 0; k < kOwn; ++k) count += is_before(entry(run, k, lane)) ? 1 : 0;
-    return count;
-  }
-
   __device__ __forceinline__ typename Mods::RunEntry entry(int run, int k, u32 lane) const {
     return static_cast<typename Mods::RunEntry>(
         ptx::broadcast(static_cast<u32>(own[run][k]), lane));
