@@ -61,8 +61,9 @@ struct TileWalk {
 
   /// The class of keys [index * count, (index + 1) * count) of the item, as far as they exist.
   __device__ __forceinline__ TileClass classify(i32 index, i32 count) const {
-    if (static_cast<i64>(index) * count >= item.kv_end - item.kv_begin) return TileClass::kEmpty;
-    const i32 begin = item.kv_begin + index * count, kv_end = item.kv_end;
+    const u32 first = static_cast<u32>(index) * static_cast<u32>(count);
+    const i32 begin = item.kv_begin + static_cast<i32>(first), kv_end = item.kv_end;
+    if (first >= static_cast<u32>(kv_end - item.kv_begin)) return TileClass::kEmpty;
     const bool cut = begin + count > kv_end;
     TileClass result = TileClass::kFull;
     if constexpr (Mods::kHasMaskMod) {
@@ -80,7 +81,7 @@ struct TileWalk {
     if (at_tiles) {
       group = block * 32 + take_last(live_groups);
     } else if (at_groups) {
-      block = (section * 32) + take_last(live_blocks);
+      block = section * 32 + take_last(live_blocks);
     } else {
       --section;
     }
