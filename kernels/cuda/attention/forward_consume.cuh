@@ -33,6 +33,12 @@ struct ForwardConsumer {
   /// A score_mod's exponents would have to be there before the mask is: too much for the plain
   /// loop.
   static constexpr bool kPartialIsPlain = !TileSoftmax<Variant, Mods>::kExponentsFirst;
+  /// What is kept of a tile is found before the turn is asked for, while another warpgroup has the
+  /// tensor cores, but for intervals at small head dims: those cost less than the short chain of a
+  /// step there gains from finding them under its own scores.
+  static constexpr bool kFindsEarly = Variant::kHeadDim > 64 ||
+                                      KeptPairs<Mods, kKeyTile>::kHasSorted ||
+                                      KeptPairs<Mods, kKeyTile>::kHasPairs;
   /// Tiles with one of these notes do not belong in the plain loop.
   static constexpr u32 kNotPlain = TileNote::kPartial | TileNote::kFirst | TileNote::kEndsStream |
                                    (kLastIsPlain ? 0 : TileNote::kLast);
@@ -80,11 +86,11 @@ struct ForwardConsumer {
   __device__ __forceinline__ bool go_on(TileNote& tile, TileNote& next, bool has_turn) {
     while (true) {
       if (!has_turn && !next.ends_stream() && plain_steps(tile, next)) return true;
-      if (next.first()) {
-        open_item(next);
-        await_query();
+      if (next.first()) await_query();
+      if (kFindsEarly) {
+        if (next.first()) open_item(next);
+        softmax.find_live(next);
       }
-      softmax.find_live(next);
       if (!has_turn) {
         await_turn();
         if (kDefersCheck && alarm.raised()) return true;
@@ -161,8 +167,10 @@ struct ForwardConsumer {
     if (tile.last()) {
       rows = finish_rows(softmax.rows);
       softmax.rows.reset();
+      if (!kFindsEarly) open_item(next);
     }
     softmax.load_tile(next);
+    if (!kFindsEarly) softmax.find_live(next);
     issue_product(tile);
     await_scores(next);
     float factor[kRowsPerThread];

@@ -1,6 +1,6 @@
 // Tables along the keys of one tile, spread over the lanes of a warp. In a tile in which a table
-// ascends, the keys whose entry equals a row's value lie side by side and are found by counting over
-// the lanes; whether it ascends elsewhere does not matter.
+// ascends, the keys whose entry equals a row's value lie side by side and are found by counting
+// over the lanes; whether it ascends elsewhere does not matter.
 #pragma once
 
 #include "attention/mods_contract.cuh"

@@ -29,8 +29,8 @@ struct TileSoftmax {
     diagonals.load(bindings, item, lane, tile.kv_begin);
   }
 
-  /// Which pairs of a partial tile are kept. Scores do not decide that, so it is found out before
-  /// they are asked for, while another warpgroup has the tensor cores.
+  /// Which pairs of a partial tile are kept. Scores do not decide that: it can be found out before
+  /// they are there.
   __device__ __forceinline__ void find_live(TileNote tile) {
     if (!tile.partial()) return;
     SortedRuns<Mods, kKeyTile> runs;

@@ -1,9 +1,10 @@
-// Which key tiles an item visits: the planning warp's search with the interval form of the mask. One
-// evaluation per lane classifies 32 tiles, before that 32 groups of 32 tiles where there are many,
-// and before that 32 blocks of 32 groups; a ballot tells all lanes. Tiles come last first, because a mask that keeps recent keys (causal, ALiBi) then
-// meets its largest scores at once and rescaling stays rare. Without a mask the query tiles of a
-// head begin at different key tiles and wrap around: blocks that run at the same time then do not
-// all miss the cache on the same keys, each finds what the others have brought.
+// Which key tiles an item visits: the planning warp's search with the interval form of the mask.
+// One evaluation per lane classifies 32 tiles, before that 32 groups of 32 tiles where there are
+// many, and before that 32 blocks of 32 groups; a ballot tells all lanes. Tiles come last first,
+// because a mask that keeps recent keys (causal, ALiBi) then meets its largest scores at once and
+// rescaling stays rare. Without a mask the query tiles of a head begin at different key tiles and
+// wrap around: blocks that run at the same time then do not all miss the cache on the same keys,
+// each finds what the others have brought.
 #pragma once
 
 #include "attention/forward_layout.cuh"
