@@ -97,6 +97,7 @@ Prepared::Prepared(std::shared_ptr<EngineCore> core, const Program& program, con
                                            .block_lists = demands.block_lists,
                                            .device_lengths = demands.device_lengths,
                                            .backward = demands.backward,
+                                           .fast_functions = core_->options.fast_functions,
                                            .length_class = demands.length_class}),
                          core_->options.require_fast)),
       on_host_(problem.device.kind == DeviceKind::kCpu),

@@ -91,7 +91,8 @@ std::optional<cuda::KernelRow> find_row(const VariantLine& line, const Program& 
                              .problem = problem,
                              .device = device,
                              .any_layout = line.demand == "any_layout",
-                             .block_lists = line.demand == "lists" || line.demand == "listed"};
+                             .block_lists = line.demand == "lists" || line.demand == "listed",
+                             .fast_functions = line.has("fast")};
   if (line.demand == "short") question.lengths = cuda::LengthClass::kShort;
   if (line.demand == "decode") question.lengths = cuda::LengthClass::kDecode;
   for (cuda::Candidate& candidate : cuda::candidates(question)) {

@@ -49,6 +49,7 @@ struct LimitsRequest {
   bool block_lists = false;  ///< only rows that walk block lists
   bool device_lengths = false;  ///< only rows that read key lengths on the device
   bool backward = false;        ///< rows of backward, where they are others than those of forward
+  bool fast_functions = false;  ///< of the engine's options
   int length_class = 0;         ///< of Backend::length_class
 };
 

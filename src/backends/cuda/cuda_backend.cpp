@@ -109,6 +109,7 @@ class CudaBackend final : public backends::Backend {
                                .any_layout = request.any_layout,
                                .block_lists = request.block_lists,
                                .device_lengths = request.device_lengths,
+                               .fast_functions = request.fast_functions,
                                .lengths = static_cast<LengthClass>(request.length_class)};
     if (request.backward) {
       for (const BackwardCandidate& candidate : backward_candidates(question))

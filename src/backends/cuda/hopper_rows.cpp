@@ -58,13 +58,20 @@ KernelRow row_of(const Shape& shape, const RowQuestion& question) {
 
 bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
 
+bool has_op(const ir::Program& program, ir::Op op) {
+  return std::ranges::any_of(program.nodes(), [op](const ir::Node& node) { return node.op == op; });
+}
+
 /// What mods keep for each row, key or diagonal, and what a score_mod needs while it is computed,
-/// take the registers that a third warpgroup or long keys leave to nobody.
-bool needs_registers(const ir::Program& program) {
+/// take the registers that a third warpgroup or long keys leave to nobody. A soft cap by the
+/// special-function unit needs none, and a third warpgroup keeps that unit busy.
+bool needs_registers(const RowQuestion& question, int warpgroups) {
+  const ir::Program& program = question.program;
+  if (has_op(program, ir::Op::kLoad)) return true;
   const auto score = program.roots().score;
-  if (score && program.node(*score).op != ir::Op::kScore) return true;
-  return std::ranges::any_of(program.nodes(),
-                             [](const ir::Node& node) { return node.op == ir::Op::kLoad; });
+  const bool has_score_mod = score && program.node(*score).op != ir::Op::kScore;
+  const bool caps_fast = question.fast_functions && has_op(program, ir::Op::tanh);
+  return has_score_mod && !(caps_fast && warpgroups == 3);
 }
 
 /// Why no row of the family serves the question; empty: one may.
@@ -92,7 +99,7 @@ std::string shape_rejection(const Shape& shape, const RowQuestion& question) {
     return fmt::format("serves head dims 8 to {}", shape.max_head_dim);
   if (problem.value_dim < 8 || problem.value_dim > shape.max_value_dim)
     return fmt::format("serves value dims 8 to {}", shape.max_value_dim);
-  if (shape.spends_registers && needs_registers(question.program))
+  if (shape.spends_registers && needs_registers(question, shape.warpgroups))
     return "leaves no registers for tables and a score_mod";
   if (shape.warpgroups == 3 && question.block_lists)
     return "tiles of 192 query rows seldom fill a block of rows";

@@ -75,6 +75,7 @@ struct RowQuestion {
   bool any_layout = false;      ///< tensors may have any strides: no TMA, no 16-byte copies
   bool block_lists = false;     ///< the call brings block lists or a mask map: span lists decide
   bool device_lengths = false;  ///< the call brings a table of key lengths on the device
+  bool fast_functions = false;  ///< tanh and sigmoid are single instructions
   LengthClass lengths = LengthClass::kLong;
 };
 
