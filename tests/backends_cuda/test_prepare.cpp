@@ -14,7 +14,7 @@ class FakePrepare : public FakeLaunch {
  protected:
   FakePrepare() {
     driver_.params_bytes = sizeof(params::ExtendedHopper);
-    driver_.single_parameter = {{"_value_maps", sizeof(params::ValueMaps)},
+    driver_.single_parameter = {{"_length_maps", sizeof(params::LengthMaps)},
                                 {"_build_spans", sizeof(params::Lists)},
                                 {"_upload_small", sizeof(params::SmallChunk)}};
     options_.compile_policy = CompilePolicy::kForbid;
