@@ -181,7 +181,8 @@ TEST(Text, NumbersAreSlotsAndSmallOnesStructure) {
   EXPECT_EQ(digest("score * 2.5"), digest("score * -7e9"));
   EXPECT_NE(digest("score ** 2"), digest("score ** 3"));
   const std::string read = "capture a: f32[1]\nscore = score + a[h]\n";
-  EXPECT_NE(digest(read), digest("capture a: f32[1]\ncapture b: f32[1]\nscore = score + a[h]\n"));
+  EXPECT_NE(digest(read),
+            digest("capture a: f32[1]\ncapture unread: f32[1]\nscore = score + a[h]\n"));
   EXPECT_NE(digest(read), digest("capture a: f16[1]\nscore = score + a[h]\n"));
   EXPECT_EQ(digest("score ** 2.5"), digest("score ** 3.5"));
 }
