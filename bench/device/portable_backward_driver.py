@@ -96,8 +96,9 @@ class PortableBackwardKernel:
         raw += (lists.packed() if lists else bytes(32)) + bytes(16)
         raw += struct.pack("<QQ4i", 0, self.counters.data_ptr(), items, kv_tiles, section, parts)
         raw += struct.pack("<6i", b, hq, hq // hkv, bk, rows, kv_rows)
-        raw += struct.pack("<8i2f", q_tiles, tile_rows, 1, tile_rows, e, ev, vectors(d_key), vectors(d_value), scale, scale * LOG2_E)
-        assert len(raw) == 440
+        raw += struct.pack("<9i2fi", q_tiles, tile_rows, 1, tile_rows, e, ev, vectors(d_key), vectors(d_value), int(d_lse is not None), scale,
+                           scale * LOG2_E, 0)
+        assert len(raw) == 448
         main = Launch(self.main, items, t.threads, self.smem, raw, bindings.ljust(64, b"\0"))
 
         def finish(name, sums, gradient, heads, length, tiles, rows_of_tile, count, factor):

@@ -174,6 +174,7 @@ std::string portable_backward_text() {
          assertion(type, "cut.block_rows", offsetof(Params, cut.block_rows)) +
          assertion(type, "value_dim", offsetof(Params, value_dim)) +
          assertion(type, "d_value_in_vectors", offsetof(Params, d_value_in_vectors)) +
+         assertion(type, "lse_has_gradient", offsetof(Params, lse_has_gradient)) +
          assertion(type, "scale_log2", offsetof(Params, scale_log2));
 }
 

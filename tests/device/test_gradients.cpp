@@ -36,6 +36,15 @@ Extents grouped(std::int64_t dim) {
   return extents;
 }
 
+double largest(const TensorView& view) {
+  double most = 0;
+  cases::for_each_index(view.shape, [&](const Dims& at) {
+    const double size = std::abs(cases::Tensor::value_at(view, at));
+    most = size <= most ? most : size;
+  });
+  return most;
+}
+
 class GpuGradients : public GpuTest {
  protected:
   Engine engine_{no_cache()};
@@ -53,19 +62,27 @@ TEST_F(GpuGradients, EmptyRowsAndKeysThatNobodySeesAreExactZeros) {
   engine_.attention(call.program(), call.forward_inputs(), call.forward_outputs());
   engine_.attention_backward(call.program(), call.inputs(), call.outputs());
   ASSERT_EQ(call.download(), "");
-  const auto largest = [](const TensorView& view) {
-    double most = 0;
-    cases::for_each_index(view.shape, [&](const Dims& at) {
-      const double size = std::abs(cases::Tensor::value_at(view, at));
-      most = size <= most ? most : size;
-    });
-    return most;
-  };
   EXPECT_EQ(largest(cases::slice(gradients.d_query, 2, 0, 70)), 0);
   EXPECT_EQ(largest(cases::slice(gradients.d_key, 2, 300, 421)), 0);
   EXPECT_EQ(largest(cases::slice(gradients.d_value, 2, 300, 421)), 0);
   EXPECT_TRUE(std::isfinite(largest(gradients.d_value)));
   EXPECT_GT(largest(gradients.d_key), 0);
+}
+
+// In fp32 nothing else hides that dP and delta were summed in different orders.
+TEST_F(GpuGradients, InF32RowsThatSeeOneKeyAloneHaveExactlyNone) {
+  const Program own_key = trace([](Index, Index, Index q, Index kv) { return q == kv; });
+  for (const std::int64_t dim : {40, 64, 128}) {
+    TrainingStep step = cases::step_of(cases::random_operands(grouped(dim), DType::kF32, 31), 32);
+    const Gradients gradients = cases::gradients_for(step, own_key);
+    const DeviceStep call(own_key, step, gradients);
+    engine_.attention(call.program(), call.forward_inputs(), call.forward_outputs());
+    engine_.attention_backward(call.program(), call.inputs(), call.outputs());
+    ASSERT_EQ(call.download(), "");
+    EXPECT_EQ(largest(gradients.d_query), 0) << dim;
+    EXPECT_EQ(largest(gradients.d_key), 0) << dim;
+    EXPECT_GT(largest(gradients.d_value), 0) << dim;
+  }
 }
 
 TEST_F(GpuGradients, OddTensorsBesideTheOperands) {

@@ -51,10 +51,11 @@ struct PortableBackwardParams {
   /// other stride a multiple of 8 elements, and the dim a multiple of 8.
   i32 d_key_in_vectors;
   i32 d_value_in_vectors;
+  i32 lse_has_gradient;  ///< delta holds dLSE too
   float scale;       ///< times the product of query and key
   float scale_log2;  ///< scale * log2(e)
 };
 
-static_assert(sizeof(PortableBackwardParams) == 440);
+static_assert(sizeof(PortableBackwardParams) == 448);
 
 }  // namespace tilewright::cuda

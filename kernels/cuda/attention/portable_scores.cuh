@@ -114,6 +114,23 @@ struct PortableScores {
     for (int s = 0; s < kStrips; ++s) {
       strips.of[s].template to_gradients<kMasked>(score[s], d_probability[s], at);
     }
+    if constexpr (kIsF32) drop_rounding_of_lone_keys(score, d_probability);
+  }
+
+  /// A row that sees one key alone has P = 1 and dP = delta: its gradient is exactly 0, where the
+  /// lse has none. In fp32 P is then 1 up to the rounding of its exponent, and what is left of
+  /// dP - delta is rounding too: delta comes from `out`, whose sums had another order.
+  __device__ __forceinline__ void drop_rounding_of_lone_keys(const Score (&probability)[kStrips],
+                                                             Score (&d_score)[kStrips]) const {
+    constexpr float kAlone = 1.0f - 0x1p-18f;
+    if (params.lse_has_gradient != 0) return;
+#pragma unroll
+    for (int s = 0; s < kStrips; ++s) {
+#pragma unroll
+      for (int e = 0; e < Score::kElements; ++e) {
+        if (probability[s].value[e] > kAlone) d_score[s].value[e] = 0.0f;
+      }
+    }
   }
 
   /// product := rows of this warp's keys (or values) times rows of a chunk.

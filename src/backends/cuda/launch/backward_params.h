@@ -125,13 +125,14 @@ struct PortableBackward {
   std::int32_t value_dim = 0;
   std::int32_t d_key_in_vectors = 0;
   std::int32_t d_value_in_vectors = 0;
+  std::int32_t lse_has_gradient = 0;
   float scale = 1;
   float scale_log2 = 1;
 };
 static_assert(offsetof(PortableBackward, query_strides) == 104);
 static_assert(offsetof(PortableBackward, lists) == 296);
 static_assert(offsetof(PortableBackward, extents) == 376);
-static_assert(sizeof(PortableBackward) == 440);
+static_assert(sizeof(PortableBackward) == 448);
 
 struct GradientFinish {
   DeviceAddress sums = 0;

@@ -53,6 +53,7 @@ void fill_portable_backward(const BackwardSite& site, const BackwardCut& cut,
   params.lengths = site.lengths;
   params.head_dim = static_cast<std::int32_t>(problem.head_dim);
   params.value_dim = static_cast<std::int32_t>(problem.value_dim);
+  params.lse_has_gradient = inputs.d_lse ? 1 : 0;
   const double scale = problem.scale_or_default();
   params.scale = static_cast<float>(scale);
   params.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
