@@ -103,7 +103,7 @@ struct BackwardProducer {
   u32 note_at = 0;
 
   __device__ __forceinline__ void run() {
-    ItemSource source{params.schedule.counters, params.schedule.items, lane};
+    ItemSource<Layout::kOrdered> source{params.schedule.counters, params.schedule.items, lane};
     for (i32 index = source.first(); index < params.schedule.items; index = source.next()) {
       produce_item(decode_backward_item<Layout::kKeyTile, Layout::kDescends>(
           params.schedule, params.extents, index));

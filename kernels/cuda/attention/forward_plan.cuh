@@ -26,7 +26,7 @@ struct ForwardPlanner {
   PackedRingPosition<Layout::kItemSlots> item_at{};
 
   __device__ __forceinline__ void run() {
-    ItemSource source{params.schedule.counters, params.schedule.items, lane};
+    ItemSource<> source{params.schedule.counters, params.schedule.items, lane};
     for (i32 index = source.first(); index < params.schedule.items; index = source.next()) {
       WorkItem item = decode_item<Layout::kQueryTile>(params.schedule, params.extents, index);
       if constexpr (Variant::kWalksLists) cut_to_block<Layout::kQueryTile>(item, extension->lists);

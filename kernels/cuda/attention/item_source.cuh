@@ -7,7 +7,9 @@
 namespace tilewright::cuda {
 
 /// Hands out item indices to a warp: the block's own first, then from the global counter. One index
-/// is always fetched ahead.
+/// is always fetched ahead. With kInOrder all come from the counter when they are wanted: an item
+/// may wait for those below it, since all of these are with blocks that run.
+template <bool kInOrder = false>
 struct ItemSource {
   u32* counters;  ///< two zeros, zero again when every block has finished: items taken, blocks done
   i32 items;
@@ -15,10 +17,15 @@ struct ItemSource {
   u32 fetched = 0;
 
   __device__ __forceinline__ i32 first() {
+    if constexpr (kInOrder) return next();
     fetch();
     return static_cast<i32>(ptx::block_in_grid());
   }
   __device__ __forceinline__ i32 next() {
+    if constexpr (kInOrder) {
+      fetch();
+      return static_cast<i32>(ptx::broadcast(fetched, 0));
+    }
     const u32 index = ptx::broadcast(fetched, 0) + ptx::blocks_in_grid();
     if (index < static_cast<u32>(items)) fetch();
     return static_cast<i32>(index);
