@@ -52,8 +52,8 @@ struct PortableBackwardParams {
   i32 d_key_in_vectors;
   i32 d_value_in_vectors;
   i32 lse_has_gradient;  ///< delta holds dLSE too
-  float scale;       ///< times the product of query and key
-  float scale_log2;  ///< scale * log2(e)
+  float scale;           ///< times the product of query and key
+  float scale_log2;      ///< scale * log2(e)
 };
 
 static_assert(sizeof(PortableBackwardParams) == 448);
