@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "backends/cuda/portable_backward_rows.h"
 
@@ -103,8 +104,12 @@ std::vector<BackwardCandidate> backward_candidates(const RowQuestion& question) 
   for (const BackwardShape& shape : kBackwardShapes)
     all.push_back({.row = backward_row(shape, question),
                    .rejection = family.empty() ? dims_rejection(shape, question.problem) : family});
-  for (BackwardCandidate& candidate : portable_backward_candidates(question))
-    all.push_back(std::move(candidate));
+  std::vector<BackwardCandidate> portable = portable_backward_candidates(question);
+  // Some of the Hopper rows that read lengths did not end on a GPU, and have not run there since
+  // they were mended: they serve calls that insist on them.
+  const auto place = question.device_lengths ? all.begin() : all.end();
+  all.insert(place, std::make_move_iterator(portable.begin()),
+             std::make_move_iterator(portable.end()));
   for (BackwardCandidate& candidate : all)
     candidate.row.block_shared_bytes = question.device.block_shared_bytes;
   return all;
