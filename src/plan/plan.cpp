@@ -50,14 +50,26 @@ std::string lines_of(const std::vector<Rejection>& rejections) {
                .hint = "the support matrix in the README lists what each kernel serves"});
 }
 
-[[noreturn]] void raise_not_fast(const Plan& plan) {
+[[noreturn]] void raise_not_fast(const Plan& plan, const KernelRow& slower) {
   throw Error(
       {.code = ErrorCode::kUnsupported,
        .what = "only a slower kernel serves this problem, and require_fast is set",
-       .where = plan.backend + "/" + plan.kernel,
+       .where = plan.backend + "/" + slower.name,
        .expected = "a fast kernel",
-       .got = plan.kernel + ", because" + lines_of(plan.rejections),
+       .got = slower.name + ", because" + lines_of(plan.rejections),
        .hint = "drop require_fast, or see `explain` for why each fast kernel was rejected"});
+}
+
+void take(Plan& plan, const Limits& limits, std::size_t index) {
+  const KernelRow& row = limits.rows[index];
+  plan.row = index;
+  plan.kernel = row.name;
+  plan.fast = row.fast;
+  plan.q_tile_rows = row.q_tile_rows;
+  plan.q_band_rows = row.q_band_rows;
+  plan.kv_tile_tokens = row.kv_tile_tokens;
+  plan.alignment_bytes = row.alignment_bytes;
+  plan.split_tokens = kSplitTokens;
 }
 
 }  // namespace
@@ -65,27 +77,27 @@ std::string lines_of(const std::vector<Rejection>& rejections) {
 Plan choose(const Problem& problem, const Limits& limits, bool require_fast) {
   Plan plan;
   plan.backend = limits.backend;
+  const KernelRow* slower = nullptr;  // the most preferred row that serves, if not fast
   for (std::size_t i = 0; i < limits.rows.size(); ++i) {
     const KernelRow& row = limits.rows[i];
     if (std::string reason = rejection_of(row, problem); !reason.empty()) {
       plan.rejections.push_back({row.name, std::move(reason)});
       continue;
     }
-    plan.row = i;
-    plan.kernel = row.name;
-    plan.fast = row.fast;
-    plan.q_tile_rows = row.q_tile_rows;
-    plan.q_band_rows = row.q_band_rows;
-    plan.kv_tile_tokens = row.kv_tile_tokens;
-    plan.alignment_bytes = row.alignment_bytes;
-    plan.split_tokens = kSplitTokens;
+    if (require_fast && !row.fast) {
+      if (slower == nullptr) slower = &row;
+      continue;
+    }
+    if (slower != nullptr)
+      plan.rejections.push_back({slower->name, "is slow, require_fast is set"});
+    take(plan, limits, i);
     plan.reasons.push_back("kernel " + row.name + ": the most preferred row that serves " +
                            std::string(name(problem.query_dtype)) + ", E " +
                            std::to_string(problem.head_dim) + ", Ev " +
                            std::to_string(problem.value_dim) + " on " + limits.device);
-    if (require_fast && !plan.fast) raise_not_fast(plan);
     return plan;
   }
+  if (slower != nullptr) raise_not_fast(plan, *slower);
   raise_unserved(limits, plan.rejections);
 }
 

@@ -53,8 +53,8 @@ struct Plan {
   std::vector<std::string> reasons;  ///< one line a choice
 };
 
-/// The first row that serves the problem. Throws Error{kUnsupported} listing every rejection where
-/// none does, and where only a slow row does under `require_fast`.
+/// The first row that serves the problem, under `require_fast` the first fast one. Throws
+/// Error{kUnsupported} listing every rejection where there is none.
 Plan choose(const Problem& problem, const Limits& limits, bool require_fast);
 
 /// Key ranges of one query row may be cut at multiples of this many tokens: fixed, so that the cut

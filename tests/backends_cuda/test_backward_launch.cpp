@@ -308,6 +308,18 @@ TEST_F(FakeBackward, KeyLengthsTravelAsAnAddressAndMakeTensorMapsOnTheDevice) {
   }
 }
 
+TEST_F(FakeBackward, KeyLengthsGoToPortableRowsUnlessFastOnesAreRequired) {
+  driver_.params_bytes = sizeof(params::PortableBackward);
+  Engine engine(options_);
+  const Call call(cases::square(2, 2, 100, 128));
+  const cases::Tensor table(DType::kI32, {2});
+  const TensorView lengths = on_device(table);
+  const CallReport report = engine.attention_backward(Program(), call.inputs, call.outputs,
+                                                      {.scale = {}, .kv_lengths = &lengths});
+  EXPECT_TRUE(report.kernel.starts_with("cuda/portable_backward")) << report.kernel;
+  EXPECT_TRUE(report.slow_path);
+}
+
 TEST_F(FakeBackward, PortableRowsReadKeyLengthsThemselves) {
   driver_.params_bytes = sizeof(params::PortableBackward);
   Engine engine(options_);
