@@ -22,9 +22,19 @@ struct Machine {
 };
 Machine& machine();
 
+/// Kernels are compiled anew; additions in backward have a fixed order or any.
+enum class Order { kAny, kFixed };
+inline EngineOptions uncached_options(Order order = Order::kAny) {
+  EngineOptions options;
+  options.cache_dir = "none";
+  options.deterministic = order == Order::kFixed;
+  return options;
+}
+
 /// Skips with its reason where there is no GPU.
 class GpuTest : public ::testing::Test {
  protected:
+  static bool is_hopper() { return machine().gpus.front()->facts().capability() == 90; }
   void SetUp() override {
     if (machine().gpus.empty()) GTEST_SKIP() << "no GPU: " << machine().why_none;
   }

@@ -8,12 +8,6 @@
 namespace tilewright::device_tests {
 namespace {
 
-EngineOptions quiet_options() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  return options;
-}
-
 cases::Extents decode(std::int64_t q_len, std::int64_t kv_len, std::int64_t group,
                       std::int64_t dim) {
   return {.batch = 2,
@@ -51,7 +45,7 @@ class DecodeSizes : public Decode,
 };
 
 TEST_P(DecodeSizes, MeetTheTolerance) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const std::int64_t dim = std::get<0>(GetParam());
   std::uint64_t seed = 50;
   for (const auto& [q_len, group] :
@@ -75,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Decode, DecodeSizes,
                                             ::testing::Values(0, 1, 2)));
 
 TEST_F(Decode, RowsWithoutLiveKeysAndOtherLayouts) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Extents extents = decode(4, 2000, 3, 72);
   const Program none_for_row_1 =
       trace([](Index, Index, Index q, Index kv) { return q != Number(1) && kv < q * Number(700); });
@@ -87,7 +81,7 @@ TEST_F(Decode, RowsWithoutLiveKeysAndOtherLayouts) {
 }
 
 TEST_F(Decode, TheBitsOfARowDependNeitherOnTheBatchNorOnTheOtherRows) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Extents both = decode(1, 5000, 4, 128);
   const cases::Operands operands = cases::random_operands(both, DType::kBF16, 80);
   const cases::Results results = cases::results_for(operands.inputs());
@@ -115,7 +109,7 @@ TEST_F(Decode, TheBitsOfARowDependNeitherOnTheBatchNorOnTheOtherRows) {
 }
 
 TEST_F(Decode, CapturesIntoAGraph) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const Stream stream;
   const cases::Operands operands = cases::random_operands(decode(2, 9000, 2, 64), DType::kBF16, 90);
   const cases::Results results = cases::results_for(operands.inputs());

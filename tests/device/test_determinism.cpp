@@ -12,13 +12,6 @@ using cases::Extents;
 using cases::Gradients;
 using cases::TrainingStep;
 
-EngineOptions ordered_options() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  options.deterministic = true;
-  return options;
-}
-
 Program causal() {
   return trace([](Index, Index, Index q, Index kv) { return q + 90 >= kv; });
 }
@@ -71,7 +64,7 @@ class GpuDeterminism : public GpuTest, public ::testing::WithParamInterface<DTyp
     return bits_of(step, gradients);
   }
 
-  Engine engine_{ordered_options()};
+  Engine engine_{uncached_options(Order::kFixed)};
 };
 
 TEST_P(GpuDeterminism, AThousandRunsWithGroupsCapturesAndGathers) {

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::int64_t kLength = 2000;
 
-EngineOptions quiet_options() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  return options;
-}
-
 cases::Tensor documents(std::int64_t rows) {
   cases::Tensor table(DType::kI32, {kLength});
   table.fill([rows](const Dims& at) { return static_cast<double>(at[0] / rows); });
@@ -73,7 +67,7 @@ struct MapInMemory {
 
 class DeviceMaps : public GpuTest {
  protected:
-  Engine engine_{quiet_options()};
+  Engine engine_{uncached_options()};
 
   /// One call with a map that was just made; what it got wrong, or nothing.
   std::string wrong_with_map(const Program& program, const cases::Operands& operands,

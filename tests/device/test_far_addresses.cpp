@@ -13,13 +13,6 @@ using cases::Extents;
 using cases::Gradients;
 using cases::TrainingStep;
 
-EngineOptions ordered_options() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  options.deterministic = true;
-  return options;
-}
-
 /// Every tensor of a training step on the GPU.
 struct FarStep {
   FarTensor query, key, value, out, lse, d_out, d_query, d_key, d_value;
@@ -85,7 +78,7 @@ class FarAddresses : public GpuTest {
     }
   }
 
-  Engine engine_{ordered_options()};
+  Engine engine_{uncached_options(Order::kFixed)};
 };
 
 class FarRows : public FarAddresses, public ::testing::WithParamInterface<DType> {};

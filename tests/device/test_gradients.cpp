@@ -14,12 +14,6 @@ using cases::Extents;
 using cases::Gradients;
 using cases::TrainingStep;
 
-EngineOptions no_cache() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  return options;
-}
-
 Program causal() {
   return trace([](Index, Index, Index q, Index kv) { return q >= kv; });
 }
@@ -47,7 +41,7 @@ double largest(const TensorView& view) {
 
 class GpuGradients : public GpuTest {
  protected:
-  Engine engine_{no_cache()};
+  Engine engine_{uncached_options()};
 };
 
 TEST_F(GpuGradients, EmptyRowsAndKeysThatNobodySeesAreExactZeros) {

@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::int64_t kKeys = 900;
 
-EngineOptions quiet_options() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  return options;
-}
-
 cases::Extents extents_of(std::int64_t batches, std::int64_t dim) {
   cases::Extents extents = cases::square(batches, 4, 230, dim);
   extents.kv_heads = 2;
@@ -113,10 +107,7 @@ std::string wrong_gradients(Engine& engine, const Masks& masks, cases::TrainingS
   return cases::mismatch(gradients, reference, step.operands.query.view().dtype);
 }
 
-class KeyLengthGradients : public GpuTest {
- protected:
-  bool is_hopper() const { return machine().gpus.front()->facts().capability() == 90; }
-};
+class KeyLengthGradients : public GpuTest {};
 
 /// A head dim, a program, a dtype, and whether sums have a fixed order.
 class KeyLengthGradientSizes
@@ -124,7 +115,7 @@ class KeyLengthGradientSizes
       public ::testing::WithParamInterface<std::tuple<std::int64_t, int, DType, bool>> {};
 
 TEST_P(KeyLengthGradientSizes, MeetTheTolerance) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const auto [dim, which, dtype, deterministic] = GetParam();
   const cases::Tensor lengths(DType::kI32, {5});
   set_lengths(lengths, {0, 1, 517, kKeys, 128});
@@ -146,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(KeyLengthGradients, KeyLengthGradientSizes,
                                             ::testing::Bool()));
 
 TEST_F(KeyLengthGradients, OfKeysThatBatchesShare) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Tensor lengths(DType::kI32, {3});
   set_lengths(lengths, {0, 130, 517});
   const Capture keys("keys", lengths);
@@ -161,7 +152,7 @@ TEST_F(KeyLengthGradients, OfKeysThatBatchesShare) {
 }
 
 TEST_F(KeyLengthGradients, CutTheSpansOfLists) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Tensor lengths(DType::kI32, {2});
   set_lengths(lengths, {777, 90});
   const Capture keys("keys", lengths);
@@ -185,7 +176,7 @@ TEST_F(KeyLengthGradients, CutTheSpansOfLists) {
 
 TEST_F(KeyLengthGradients, HopperRowsServeThem) {
   if (!is_hopper()) GTEST_SKIP() << "no Hopper device";
-  EngineOptions options = quiet_options();
+  EngineOptions options = uncached_options();
   options.require_fast = true;
   Engine engine(options);
   const cases::Tensor lengths(DType::kI32, {5});
@@ -204,7 +195,7 @@ TEST_F(KeyLengthGradients, HopperRowsServeThem) {
 }
 
 TEST_F(KeyLengthGradients, AReplayReadsThemAnew) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const Stream stream;
   const cases::Tensor lengths(DType::kI32, {3});
   set_lengths(lengths, {900, 900, 900});

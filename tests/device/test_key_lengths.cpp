@@ -11,12 +11,6 @@
 namespace tilewright::device_tests {
 namespace {
 
-EngineOptions quiet_options() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  return options;
-}
-
 /// The program's mask, where it has one, among the keys that a batch has.
 Program within(const cases::Tensor& lengths, int which) {
   const Capture keys("keys", lengths);
@@ -50,7 +44,7 @@ class KeyLengthSizes
       public ::testing::WithParamInterface<std::tuple<std::int64_t, int, DType, std::int64_t>> {};
 
 TEST_P(KeyLengthSizes, AreReadOnTheDevice) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const auto [dim, which, dtype, q_len] = GetParam();
   cases::Extents extents = cases::square(5, 4, q_len, dim);
   extents.kv_heads = 2;
@@ -81,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(KeyLengths, KeyLengthSizes,
 
 TEST_F(KeyLengths, HopperRowsServeThem) {
   if (machine().gpus.front()->facts().capability() != 90) GTEST_SKIP() << "no Hopper device";
-  EngineOptions options = quiet_options();
+  EngineOptions options = uncached_options();
   options.require_fast = true;
   Engine engine(options);
   const cases::Operands operands =
@@ -98,7 +92,7 @@ TEST_F(KeyLengths, HopperRowsServeThem) {
 }
 
 TEST_F(KeyLengths, CutTheSpansOfAMapToo) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   cases::Tensor lengths(DType::kI32, {2});
   set_lengths(lengths, {650, 90});
   const cases::Operands operands =
@@ -118,7 +112,7 @@ TEST_F(KeyLengths, CutTheSpansOfAMapToo) {
 
 /// Prefill rows and decode rows: a replay sees the lengths as they are then.
 TEST_F(KeyLengths, AReplayReadsThemAnew) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   for (const std::int64_t q_len : {1, 300}) {
     const Stream stream;
     cases::Extents extents = cases::square(3, 4, q_len, 128);
@@ -151,7 +145,7 @@ TEST_F(KeyLengths, AReplayReadsThemAnew) {
 }
 
 TEST_F(KeyLengths, OfTheWrongShapeDtypeOrDeviceAreRefused) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Operands operands =
       cases::random_operands(cases::square(2, 1, 8, 64), DType::kBF16, 3);
   const cases::Results results = cases::results_for(operands.inputs());

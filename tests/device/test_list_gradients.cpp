@@ -10,12 +10,6 @@
 namespace tilewright::device_tests {
 namespace {
 
-EngineOptions quiet_options() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  return options;
-}
-
 cases::Extents listed_extents(std::int64_t dim) {
   cases::Extents extents = cases::square(2, 4, 330, dim);
   extents.kv_heads = 2;
@@ -39,10 +33,7 @@ struct ListedStep {
   std::string outside;
 };
 
-class ListGradients : public GpuTest {
- protected:
-  bool is_hopper() const { return machine().gpus.front()->facts().capability() == 90; }
-};
+class ListGradients : public GpuTest {};
 
 /// A head dim, a program, a dtype, and whether sums have a fixed order.
 class ListGradientSizes
@@ -50,7 +41,7 @@ class ListGradientSizes
       public ::testing::WithParamInterface<std::tuple<std::int64_t, int, DType, bool>> {};
 
 TEST_P(ListGradientSizes, MeetTheTolerance) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const auto [dim, which, dtype, deterministic] = GetParam();
   const Program program = which == 0 ? Program() : cases::causal();
   std::uint32_t seed = 70;
@@ -94,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(ListGradients, ListGradientSizes,
 /// A tile of keys that hundreds of spans reach into, by groups of keys that the mask decides or
 /// not.
 TEST_F(ListGradients, ManySpansOfATileAreOneVisit) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   cases::Extents extents = listed_extents(128);
   extents.kv_len = 5000;
   const RandomLists lists(extents, {.q_block = 64, .kv_block = 1, .heads = 4, .seed = 121});
@@ -114,7 +105,7 @@ TEST_F(ListGradients, ManySpansOfATileAreOneVisit) {
 }
 
 TEST_F(ListGradients, AReplayReadsListsAnew) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const Stream stream;
   const cases::Extents extents = listed_extents(128);
   const RandomLists lists(extents, {.q_block = 64, .kv_block = 32, .heads = 4, .seed = 131});
@@ -151,7 +142,7 @@ TEST_F(ListGradients, AReplayReadsListsAnew) {
 }
 
 TEST_F(ListGradients, AFixedOrderGivesTheSameBits) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Extents extents = listed_extents(128);
   const RandomLists lists(extents, {.q_block = 64, .kv_block = 32, .heads = 4, .seed = 81});
   const ListsOnDevice on_device(lists);
@@ -183,7 +174,7 @@ class ListCaptures : public ListGradients,
                      public ::testing::WithParamInterface<std::tuple<DType, bool>> {};
 
 TEST_P(ListCaptures, HaveTheirGradients) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const auto [dtype, deterministic] = GetParam();
   std::uint32_t seed = 100;
   for (const auto& [q_block, kv_block] : {std::pair<std::int64_t, std::int64_t>{128, 128},
@@ -218,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(ListCaptures, ListCaptures,
                                             ::testing::Bool()));
 
 TEST_F(ListGradients, AThousandRunsInAFixedOrderWithCaptures) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Extents extents = listed_extents(64);
   cases::EntryContext context(extents, 110);
   const Program program = capturing(context);
@@ -240,7 +231,7 @@ TEST_F(ListGradients, AThousandRunsInAFixedOrderWithCaptures) {
 }
 
 TEST_F(ListGradients, ListsOnTheHostServeToo) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Extents extents = listed_extents(64);
   const RandomLists lists(extents, {.seed = 91});
   cases::TrainingStep step =

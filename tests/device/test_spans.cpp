@@ -10,12 +10,6 @@
 namespace tilewright::device_tests {
 namespace {
 
-EngineOptions quiet_options() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  return options;
-}
-
 std::string wrong_with_lists(Engine& engine, const Program& program,
                              const cases::Operands& operands, const RandomLists& host,
                              const BlockLists& lists) {
@@ -41,7 +35,7 @@ class ListSizes : public Spans,
                   public ::testing::WithParamInterface<std::tuple<std::int64_t, int, DType>> {};
 
 TEST_P(ListSizes, AreSetsOfTiles) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const auto [dim, which, dtype] = GetParam();
   const Program program = which == 0 ? Program() : which == 1 ? cases::causal() : soft_cap();
   std::uint32_t seed = 1;
@@ -72,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// More items than multiprocessors, so that blocks go from one to the next, some of them empty.
 TEST_F(Spans, ManyItemsABlock) {
-  EngineOptions options = quiet_options();
+  EngineOptions options = uncached_options();
   options.require_fast = true;
   Engine engine(options);
   for (const std::int64_t q_block : {40, 128}) {
@@ -86,7 +80,7 @@ TEST_F(Spans, ManyItemsABlock) {
 }
 
 TEST_F(Spans, ATableDecidesThePairsOfPartialTiles) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const std::int64_t length = 900;
   cases::Tensor table(DType::kI32, {length});
   table.fill([](const Dims& at) { return static_cast<double>(at[0] / 170); });
@@ -109,7 +103,7 @@ TEST_F(Spans, ATableDecidesThePairsOfPartialTiles) {
 }
 
 TEST_F(Spans, ListsOfManyRunsAndListsOnTheHost) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   cases::Extents extents = cases::square(1, 1, 70, 64);
   extents.kv_len = 30000;
   const RandomLists lists(extents, {.q_block = 64, .kv_block = 3, .seed = 9});
@@ -120,7 +114,7 @@ TEST_F(Spans, ListsOfManyRunsAndListsOnTheHost) {
 }
 
 TEST_F(Spans, AReplayReadsTheListsAnew) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const Stream stream;
   const cases::Extents extents = cases::square(1, 2, 500, 64);
   RandomLists lists(extents, {.q_block = 64, .kv_block = 64, .seed = 21});
@@ -150,7 +144,7 @@ TEST_F(Spans, AReplayReadsTheListsAnew) {
 }
 
 TEST_F(Spans, AMaskMapGivesWhatTheCallFindsItself) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const std::int64_t length = 700;
   cases::Tensor table(DType::kI32, {length});
   table.fill([](const Dims& at) { return static_cast<double>(at[0] / 150); });
@@ -169,7 +163,7 @@ TEST_F(Spans, AMaskMapGivesWhatTheCallFindsItself) {
 }
 
 TEST_F(Spans, ACapturedCallKeepsTheSpansOfAMapThatIsGone) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const Stream stream;
   const std::int64_t length = 3000;
   const cases::Operands operands =

@@ -8,12 +8,6 @@
 namespace tilewright::device_tests {
 namespace {
 
-EngineOptions quiet_options() {
-  EngineOptions options;
-  options.cache_dir = "none";
-  return options;
-}
-
 class Streams : public GpuTest {};
 
 Program documents(const Capture& table) {
@@ -29,7 +23,7 @@ cases::Tensor document_table(std::int64_t length, std::int64_t each) {
 }
 
 TEST_F(Streams, ACallRunsOnTheCallersStream) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const Stream stream;
   const cases::Operands operands =
       cases::random_operands(cases::square(2, 3, 300, 128), DType::kBF16, 7);
@@ -43,7 +37,7 @@ TEST_F(Streams, ACallRunsOnTheCallersStream) {
 }
 
 TEST_F(Streams, AReplayReadsCapturedTensorsAndInputsAnew) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const Stream stream;
   const std::int64_t length = 500;
   const cases::Operands operands =
@@ -81,7 +75,7 @@ TEST_F(Streams, AReplayReadsCapturedTensorsAndInputsAnew) {
 }
 
 TEST_F(Streams, ManyCallsOnManyStreamsDoNotDisturbEachOther) {
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Operands operands =
       cases::random_operands(cases::square(2, 4, 700, 64), DType::kBF16, 9);
   const Program program = cases::causal();
@@ -108,7 +102,7 @@ TEST_F(Streams, ManyCallsOnManyStreamsDoNotDisturbEachOther) {
 
 TEST_F(Streams, EachDeviceComputesWhatLiesOnIt) {
   if (machine().gpus.size() < 2) GTEST_SKIP() << "this machine has one GPU";
-  Engine engine(quiet_options());
+  Engine engine(uncached_options());
   const cases::Operands operands =
       cases::random_operands(cases::square(1, 2, 200, 64), DType::kBF16, 10);
   for (const int ordinal : {1, 0}) {
